@@ -198,7 +198,7 @@ func TestFailedLoginsAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenFromAUserOpensNothingAtOnce(t *testing.T) {
+func TestRevokedRightsTakeEffectAtOnce(t *testing.T) {
 	off, fresh := true, "another good password"
 	for name, take := range map[string]func(w *world) error{
 		"a new password": func(w *world) error {
@@ -310,7 +310,7 @@ func digestPrefix(t *testing.T, w *world) string {
 	return records[0].Key[:8]
 }
 
-func TestStoreThatIsAwayIsNoWrongCredential(t *testing.T) {
+func TestUnavailableStoreIsNotReportedAsAWrongCredential(t *testing.T) {
 	w := newWorld()
 	w.user(t, "ada", everywhere)
 	ada := w.login(t, "ada")

@@ -11,7 +11,7 @@ import (
 // record on. An entry counts once that revision is written and as long as the user is enabled and has the role.
 //
 // An admin enters before the record of the user makes them one, and leaves before it makes them none. So of two admins who take
-// the role from each other at the same time, one finds this record changed, and then that nobody else is left.
+// the role from each other at the same time, one finds this record changed, and then no other admin.
 type admins map[string]int64
 
 func (d *Directory) readAdmins(ctx context.Context) (engine.Record, admins, error) {

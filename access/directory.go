@@ -32,20 +32,20 @@ const (
 
 // Why credentials open nothing.
 var (
-	// ErrLogin says that a name and a password do not belong together, or that the user is disabled.
+	// ErrLogin means that a name and a password do not belong together, or that the user is disabled.
 	ErrLogin = errors.New("no enabled user has this name and password")
-	// ErrNoSession says that a session has ended, or never was.
+	// ErrNoSession means that a session has ended, or never was.
 	ErrNoSession = errors.New("the session is over")
-	// ErrNoToken says that a token is not known, or that its owner is disabled or gone.
+	// ErrNoToken means that a token is not known, or that its owner is disabled or gone.
 	ErrNoToken = errors.New("this token is not known")
-	// ErrTokenExpired says that a token's time is over.
+	// ErrTokenExpired means that a token's time is over.
 	ErrTokenExpired = errors.New("this token has expired")
 )
 
-// ErrLastAdmin says that a change would leave no enabled user who is admin for all namespaces.
+// ErrLastAdmin means that a change would leave no enabled user who is admin for all namespaces.
 var ErrLastAdmin = errors.New("this is the last enabled user who is admin for all namespaces: give another user that role first")
 
-// InvalidError says which field cannot be kept as it was given, and why.
+// InvalidError reports which field cannot be kept as it was given, and why.
 type InvalidError struct{ Field, Reason string }
 
 func (e *InvalidError) Error() string { return e.Reason }

@@ -36,7 +36,7 @@ const (
 	KindRun   Kind = "run"   // a running program: it may open the effects of its run, and has no role
 )
 
-// Identity is who makes a request, and what they may do. It is read anew for each request.
+// Identity is the user that makes a request, with their rights. It is read for each request.
 type Identity struct {
 	Kind   Kind
 	Name   string // unique within the kind; what created_by, triggered by and the audit log show

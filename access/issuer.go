@@ -10,11 +10,11 @@ import (
 
 // Why a user for whom an issuer vouches is not signed in.
 var (
-	// ErrNoRole says that their groups give them no role.
+	// ErrNoRole means that their groups give them no role.
 	ErrNoRole = errors.New("no group of this user gives a role")
-	// ErrOtherUser says that their name is that of a user with a password, or of another account of the issuer.
+	// ErrOtherUser means that their name is that of a user with a password, or of another account of the issuer.
 	ErrOtherUser = errors.New("another user has this name")
-	// ErrDisabled says that an admin has disabled them.
+	// ErrDisabled means that an admin has disabled them.
 	ErrDisabled = errors.New("this user is disabled")
 )
 
@@ -63,7 +63,7 @@ func (d *Directory) SignInFrom(ctx context.Context, proof Proof) (Identity, erro
 	return user.identity(), nil
 }
 
-// checkRolesOwn refuses to change by hand the roles that an issuer's groups give.
+// checkRolesOwn refuses to change the roles that an issuer's groups give.
 func (u *storedUser) checkRolesOwn() error {
 	if u.From == "" {
 		return nil

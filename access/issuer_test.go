@@ -45,7 +45,7 @@ func TestIssuerMakesUserAndItsGroupsDecideAtEachLogin(t *testing.T) {
 	}
 }
 
-func TestIssuerTakesNobodyOver(t *testing.T) {
+func TestSignInByIssuerIsRefusedForUsersOfOtherOrigin(t *testing.T) {
 	w := newWorld()
 	w.user(t, "ada", everywhere)
 	_, err := w.SignInFrom(t.Context(), proof("Ada", everywhere))
@@ -93,7 +93,7 @@ func TestIssuerLeavesTheLastAdmin(t *testing.T) {
 	}
 }
 
-func TestUserOfIssuerHasNothingByHand(t *testing.T) {
+func TestRolesOfAnIssuerUserCannotBeSetManually(t *testing.T) {
 	w := newWorld()
 	olga := proof("olga", access.Grants{"shop": access.Viewer})
 	identity, err := w.SignInFrom(t.Context(), olga)

@@ -32,8 +32,7 @@ const mostHashing = 2
 // hashFormat is a hash in the PHC string format: parameters, salt, hash.
 const hashFormat = "$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s"
 
-// noPassword is checked for users that there are not, so that the time of an answer does not say who there is. No password has
-// this hash.
+// noPassword is checked for unknown users, so that response times do not reveal which users exist. No password has this hash.
 var noPassword = phc(make([]byte, saltLength), make([]byte, hashLength))
 
 func phc(salt, sum []byte) string {
@@ -41,8 +40,8 @@ func phc(salt, sum []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
 }
 
-// takeTurn waits until a password may be hashed; the caller must call done.
-func (d *Directory) takeTurn(ctx context.Context) (done func(), err error) {
+// acquireHashSlot waits until fewer than mostHashing passwords are hashed; the caller must call release.
+func (d *Directory) acquireHashSlot(ctx context.Context) (release func(), err error) {
 	select {
 	case d.hashing <- struct{}{}:
 		return func() { <-d.hashing }, nil
@@ -59,17 +58,17 @@ func (d *Directory) hash(ctx context.Context, password string) (string, error) {
 	case len(password) > MostPassword:
 		return "", &InvalidError{"password", fmt.Sprintf("a password has at most %d bytes", MostPassword)}
 	}
-	done, err := d.takeTurn(ctx)
+	release, err := d.acquireHashSlot(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer done()
+	defer release()
 	salt := make([]byte, saltLength)
 	_, _ = rand.Read(salt) // it never fails
 	return phc(salt, argon2.IDKey([]byte(password), salt, hashTime, hashMemory, hashLanes, hashLength)), nil
 }
 
-// matches reports whether a password has a hash. The caller must have its turn.
+// matches reports whether a password has a hash. The caller must hold a hash slot.
 func matches(hash, password string) bool {
 	var (
 		version      int

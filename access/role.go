@@ -2,7 +2,7 @@ package access
 
 import "fmt"
 
-// Role is what an identity may do in a namespace. Each role may do all that the one before it may. The zero Role may do nothing.
+// Role is what an identity may do in a namespace. Each role may do all that the previous one may. The zero Role may do nothing.
 type Role uint8
 
 // The roles.

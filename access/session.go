@@ -36,7 +36,7 @@ type storedSession struct {
 	Session
 	Stamp string `json:"stamp,omitempty"` // of the user, see storedUser
 	Token string `json:"token,omitempty"` // the hash of the API token that the session was begun with: it may no more than that
-	// Issued says that an issuer vouched for the user.
+	// Issued means that an issuer vouched for the user.
 	Issued bool `json:"issued,omitempty"`
 }
 

@@ -21,7 +21,7 @@ func TestRootTokenOpensEverything(t *testing.T) {
 		_, err := w.ByToken(t.Context(), bad)
 		want(t, "token "+bad, err, access.ErrNoToken)
 	}
-	// With another root token its sessions end, and its API tokens go on.
+	// With another root token its sessions end, and its API tokens stay valid.
 	moved := access.New(w.store, rootToken+"2", func() time.Time { return w.now })
 	_, err = moved.ByToken(t.Context(), rootToken)
 	want(t, "the old root token", err, access.ErrNoToken)

@@ -150,7 +150,7 @@ func (d *Directory) Users(ctx context.Context, after string, limit int) ([]User,
 	return users, nil
 }
 
-// UserChange says what changes about a user; nil fields stay as they are.
+// UserChange is a change of a user; nil fields stay as they are.
 type UserChange struct {
 	Password *string
 	Grants   Grants // nil: they stay; an empty map takes all away
@@ -299,12 +299,12 @@ func (d *Directory) Login(ctx context.Context, name, password, address string) (
 
 // checkPassword returns the user, enabled or not, whose name and password these are.
 func (d *Directory) checkPassword(ctx context.Context, name, password, address string) (storedUser, error) {
-	done, err := d.takeTurn(ctx)
+	release, err := d.acquireHashSlot(ctx)
 	if err != nil {
 		return storedUser{}, err
 	}
-	defer done()
-	// Only those whose turn it is are counted, so that no more than mostHashing get past a bound that is reached.
+	defer release()
+	// Checked while the hash slot is held, so that no more than mostHashing attempts exceed the bound.
 	if err := d.logins.check(d.now(), name, address); err != nil {
 		return storedUser{}, err
 	}

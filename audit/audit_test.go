@@ -185,7 +185,7 @@ func TestNewestEntriesThatWereRemovedAreFoundByAHashKeptElsewhere(t *testing.T) 
 		t.Errorf("without a hash: %v", err)
 	}
 	if _, err := audit.New(store).Verify(t.Context(), last.Hash); err == nil {
-		t.Error("nobody notices")
+		t.Error("the check did not notice")
 	}
 }
 

@@ -33,7 +33,7 @@ func Collect(ctx context.Context) (context.Context, *Changes) {
 	return context.WithValue(ctx, changesKey{}, changes), changes
 }
 
-// Describe says what a request changes in a namespace. It does nothing where no request is recorded.
+// Describe records what a request changes in a namespace. It does nothing where no request is recorded.
 func Describe(ctx context.Context, namespace string, change Change) {
 	changes, collected := ctx.Value(changesKey{}).(*Changes)
 	if !collected {

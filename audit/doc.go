@@ -1,5 +1,5 @@
 // Package audit keeps a log of who changed what, when and from where. Nothing of it is ever changed: each entry holds the
-// SHA-256 of the one before, so that an entry that was altered, taken out or put in between is found by Verify.
+// SHA-256 of the previous one, so that an entry that was altered, taken out or put in between is found by Verify.
 //
 // What it promises:
 //   - An entry that was appended is in the store when Append returns.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Outcome says how what was asked for ended.
+// Outcome is the result of a request.
 type Outcome string
 
 // The outcomes.
@@ -23,7 +23,7 @@ type Entry struct {
 	Number int64     `json:"number"` // 1, 2, 3, …
 	At     time.Time `json:"at"`     // to the millisecond, by the clock of the node that was asked
 
-	By        string `json:"by"`              // "ada", or "ada/deploy" for a token of hers; "" for nobody who is known here
+	By        string `json:"by"`              // "ada", or "ada/deploy" for a token of that user; "" for an unknown user
 	Remote    string `json:"remote"`          // the address that asked
 	RequestID string `json:"request_id"`      // as in the server's log
 	Agent     string `json:"agent,omitempty"` // what the program that asked calls itself
@@ -52,7 +52,7 @@ func (e Entry) sum() string {
 	return hex.EncodeToString(digest[:])
 }
 
-// follow puts an entry behind the one before it.
+// follow puts an entry behind the previous one.
 func (e Entry) follow(number int64, previous string) Entry {
 	e.Number, e.Previous = number, previous
 	e.At = e.At.UTC().Truncate(time.Millisecond)

@@ -52,7 +52,7 @@ const (
 	mostLookedAt   = 50_000 // entries, however few of them match
 )
 
-// clockLeeway is by how much the clocks of nodes may differ: an entry can be that much older than the one before it.
+// clockLeeway is by how much the clocks of nodes may differ: an entry can be that much older than the previous one.
 const clockLeeway = 10 * time.Minute
 
 // List returns entries, the newest first. next is the Below of the page that follows, 0 at the end. A page may be short, even

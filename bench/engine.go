@@ -64,7 +64,7 @@ func backfillAll(ctx context.Context, store engineStore, uids []string, now time
 	return nil
 }
 
-// pausedJobs registers jobs whose runs may overlap and whose schedule stands still: only backfills run.
+// pausedJobs registers jobs whose runs may overlap and whose schedule is suspended: only backfills run.
 func pausedJobs(ctx context.Context, store engineStore, n int, tier spec.Tier) ([]string, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var uids []string

@@ -17,7 +17,7 @@ const registerFor = 20 * time.Second
 
 // instant measures how long after their slot the tasks of n jobs that are due at one instant are delivered to an
 // executor that has room for all of them: the wheel, the store's intents, the publishes and the pulls, but no start. It
-// does so at several instants a second apart, each with jobs of its own, and lets the attempts of one go on once all of
+// does so at several instants a second apart, each with jobs of its own, and lets the attempts of one continue once all of
 // it are delivered.
 func (b *bench) instant(ctx context.Context, n, instants int) error {
 	slots := make([]time.Time, instants)

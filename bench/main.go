@@ -166,12 +166,12 @@ func (b *bench) machine(ctx context.Context, d time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	b.print("the same of the program that tells the lag", fmt.Sprintf("%.0f a second", b.clockForks), "")
+	b.print("the same of the program that measures the lag", fmt.Sprintf("%.0f a second", b.clockForks), "")
 	bare, err := bareStarts(ctx, b.startclock, journal, 100)
 	if err != nil {
 		return err
 	}
-	b.print("the machine: from the wish to start the program that tells the lag to its first line, one at a time",
+	b.print("the machine: from the wish to start the program that measures the lag to its first line, one at a time",
 		fmt.Sprintf("p50 %s, p99 %s", milliseconds(bare.at(0.5)), milliseconds(bare.at(0.99))), "")
 	return nil
 }

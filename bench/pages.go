@@ -111,7 +111,7 @@ func (s *server) page(ctx context.Context, address string) (time.Duration, int, 
 }
 
 // remember writes n runs that have ended straight into the store, over its jobs and the twenty days until an instant; the
-// id of the latest is given. One in fifty has failed, one in a thousand was heavy, one in five hundred by hand of ada.
+// id of the latest is given. One in fifty has failed, one in a thousand was heavy, one in five hundred triggered by ada.
 func (b *bench) remember(ctx context.Context, data string, n int, until time.Time) (last string, err error) {
 	store, err := b.openStore(ctx, data)
 	if err != nil {

@@ -290,7 +290,7 @@ func (f *firings) watchTimers(ctx context.Context) {
 	}
 }
 
-// report says how the shards that moved came back, and what that did to the others.
+// report prints how the shards that moved came back, and what that did to the others.
 func (f *firings) report(moved []bool, first, ended time.Time) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -80,7 +80,7 @@ func fanOf(n int) map[string]any {
 	return tasks
 }
 
-// wavesOf defines a DAG and runs it some times by hand, after one time that is not counted.
+// wavesOf defines a DAG and runs it some times, after one time that is not counted.
 func (b *bench) wavesOf(ctx context.Context, s *server, name string, tasks map[string]any, rounds int) (sample, error) {
 	definition := map[string]any{"kind": "DAG", "name": name, "defaults": map[string]any{"binary": "true"}, "tasks": tasks}
 	if err := s.call(ctx, http.MethodPost, "/dags", definition, nil); err != nil {

@@ -58,7 +58,7 @@ func (s *Store) PutArtifact(ctx context.Context, run string, attempt int, name s
 }
 
 // GetArtifact opens an artifact. The reader gives a *DigestError instead of io.EOF when the bytes do not have the
-// digest, and goes on by itself after a broken connection. The caller closes it.
+// digest, and resumes by itself after a broken connection. The caller closes it.
 func (s *Store) GetArtifact(ctx context.Context, run string, attempt int, name, digest string) (io.ReadCloser, error) {
 	if err := checkDigest(digest); err != nil {
 		return nil, err

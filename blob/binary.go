@@ -20,7 +20,7 @@ type BinaryInfo struct {
 	Size   int64  // bytes
 	Program
 	Head []byte // the first bytes, at most HeadSize
-	// Existed says that the same bytes were stored before.
+	// Existed means that the same bytes were stored before.
 	Existed bool
 }
 
@@ -195,7 +195,7 @@ func (s *Store) isStored(ctx context.Context, info *BinaryInfo) (bool, error) {
 
 // GetBinary opens a program and returns its size in bytes. The reader gives a
 // *DigestError instead of io.EOF when the bytes do not have their digest, and
-// goes on by itself after a broken connection. ErrNotFound means that S3 itself
+// resumes by itself after a broken connection. ErrNotFound means that S3 itself
 // says so: a missing bucket, or a proxy without a server behind it, is another
 // error. The caller closes the reader.
 func (s *Store) GetBinary(ctx context.Context, digest string) (io.ReadCloser, int64, error) {

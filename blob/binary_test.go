@@ -74,7 +74,7 @@ func TestBinaryComesBackAsItWas(t *testing.T) {
 	}
 }
 
-func TestBinaryTellsItsKind(t *testing.T) {
+func TestKindOfBinaryIsDetected(t *testing.T) {
 	info := put(t, openStore(t), strings.NewReader("#!/bin/sh\necho hello\n"), PutOptions{})
 	if info.Kind != KindScript || info.Interpreter != "/bin/sh" {
 		t.Errorf("got %+v", info.Program)
@@ -331,7 +331,7 @@ func TestMissingIsOnlyWhatS3SaysIsMissing(t *testing.T) {
 	}
 }
 
-func TestBrokenDownloadGoesOn(t *testing.T) {
+func TestInterruptedDownloadResumes(t *testing.T) {
 	t.Parallel()
 	var breaks atomic.Int32
 	endpoint := proxy(t, func(next http.Handler) http.Handler {

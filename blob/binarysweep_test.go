@@ -55,7 +55,7 @@ func TestSweepBinariesRemovesWhatStaysUnused(t *testing.T) {
 		t.Error("it removed others")
 	}
 	delete(inUse, back)
-	// Both were marked anew: back in this sweep, again in the one before.
+	// Both were marked again: back in this sweep, again in the previous one.
 	if removed := sweep(future); !slices.Equal(removed, []string{again}) {
 		t.Errorf("it removed %v, want %v", removed, again)
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// ErrOtherStore says that a bucket belongs to another Tidewheel.
+// ErrOtherStore means that a bucket belongs to another Tidewheel.
 var ErrOtherStore = errors.New("the bucket belongs to another Tidewheel")
 
-// ClaimFor says which store these bytes belong to; ErrOtherStore if they belong to another one. It is said once, and
+// ClaimFor records which store these bytes belong to; ErrOtherStore if they belong to another one. It is said once, and
 // stays so.
 func (s *Store) ClaimFor(ctx context.Context, store string) error {
 	for range 2 {

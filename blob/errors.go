@@ -12,21 +12,21 @@ import (
 )
 
 var (
-	// ErrNotFound says that no such object is stored.
+	// ErrNotFound means that no such object is stored.
 	ErrNotFound = errors.New("not found")
-	// ErrEmpty says that an upload held no byte.
+	// ErrEmpty means that an upload held no byte.
 	ErrEmpty = errors.New("the upload is empty")
-	// ErrUnreachable says that the S3 server did not answer.
+	// ErrUnreachable means that the S3 server did not answer.
 	ErrUnreachable = errors.New("the S3 server cannot be reached")
-	// ErrCredentials says that the S3 server refused the keys.
+	// ErrCredentials means that the S3 server refused the keys.
 	ErrCredentials = errors.New("the S3 server refused the credentials")
-	// ErrForbidden says that the keys are right but lack a permission.
+	// ErrForbidden means that the keys are right but lack a permission.
 	ErrForbidden = errors.New("the S3 server forbids it")
-	// ErrForeignBucket says that the bucket is in use by something else.
+	// ErrForeignBucket means that the bucket is in use by something else.
 	ErrForeignBucket = errors.New("the bucket is not Tidewheel's")
 )
 
-// TooLargeError says that an upload is larger than allowed.
+// TooLargeError reports that an upload is larger than allowed.
 type TooLargeError struct {
 	Limit int64 // bytes
 }
@@ -35,7 +35,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the upload is larger than the limit of %d bytes", e.Limit)
 }
 
-// DigestError says that bytes do not have the SHA-256 they should have.
+// DigestError reports that bytes do not have the SHA-256 they should have.
 type DigestError struct {
 	Want, Got string // hex
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind says how a program is started, judged by its first bytes.
+// Kind is how a program is started, judged by its first bytes.
 type Kind string
 
 // The kinds of program. The zero value is not one of them.
@@ -23,7 +23,7 @@ const (
 // HeadSize is how many of a program's first bytes Sniff wants to see.
 const HeadSize = 4096
 
-// Program is what the first bytes of a file tell about it.
+// Program is what the first bytes of a file reveal about it.
 type Program struct {
 	Kind Kind
 	// Arch is the processor in Go's words (amd64, arm64, …), "any" for a

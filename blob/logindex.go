@@ -32,9 +32,9 @@ type logIndex struct {
 	// Newlines of each chunk. Their sums are the first lines of the chunks, so
 	// that the index of a long log stays small.
 	Newlines []int64 `json:"newlines"`
-	// Open says that the last byte is not a \n, so one more line has begun.
+	// Open means that the last byte is not a \n, so one more line has begun.
 	Open bool `json:"open"`
-	// Complete says that nothing will be added.
+	// Complete means that nothing will be added.
 	Complete bool `json:"complete"`
 
 	// before[i] is the number of newlines before chunk i; one more entry at the

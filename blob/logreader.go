@@ -20,7 +20,7 @@ type LogLine struct {
 	Number int64 // from 0
 	Offset int64 // of its first byte in the log
 	Text   []byte
-	// Truncated says that the line is longer than LogLineLimit; the rest is at
+	// Truncated means that the line is longer than LogLineLimit; the rest is at
 	// Offset+len(Text) for ReadAt.
 	Truncated bool
 }

@@ -20,7 +20,7 @@ const (
 	firstBuffer = 64 << 10
 )
 
-// ErrLogClosed says that a log is written to after its end.
+// ErrLogClosed means that a log is written to after its end.
 var ErrLogClosed = errors.New("the log is closed")
 
 // LogInfo describes a log.
@@ -32,7 +32,7 @@ type LogInfo struct {
 
 // LogWriter stores the output of one attempt while it comes. It holds one chunk
 // while another is under way; a Write that finds both full waits, so a program
-// faster than S3 is slowed down rather than kept in memory. While S3 is away it
+// faster than S3 is slowed down rather than kept in memory. While S3 is unavailable it
 // tries again until its context ends. Methods may be called concurrently.
 //
 // The owner must call Close, which waits for the writer's goroutine.
@@ -61,7 +61,7 @@ type logWork struct {
 	data     []byte
 	full     bool
 	complete bool
-	reply    chan error // nil when nobody waits
+	reply    chan error // nil while no caller waits
 }
 
 // NewLogWriter begins the log of an attempt. Only one writer may write it. The

@@ -30,7 +30,7 @@ type Object struct {
 }
 
 // Objects calls each with every object of a folder. The index of a log comes before its chunks: of a log that grows,
-// what is read later then holds at least what the index, read before, tells of.
+// what is read later then holds at least what the index, read before, lists.
 func (s *Store) Objects(ctx context.Context, folder Folder, each func(Object) error) error {
 	prefix := s.prefix + string(folder)
 	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
@@ -91,7 +91,7 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// OpenObject opens an object and returns its size in bytes. The reader goes on by itself after a broken connection. The
+// OpenObject opens an object and returns its size in bytes. The reader resumes by itself after a broken connection. The
 // caller closes it.
 func (s *Store) OpenObject(ctx context.Context, key string) (io.ReadCloser, int64, error) {
 	if err := checkKey(key); err != nil {

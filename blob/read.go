@@ -141,12 +141,12 @@ func (r *rangeReader) Read(p []byte) (int, error) {
 }
 
 func (r *rangeReader) reopen() error {
-	r.store.logger.Warn("blob: download broke, going on", "key", r.key, "offset", r.next)
+	r.store.logger.Warn("blob: download interrupted, resuming", "key", r.key, "offset", r.next)
 	got, err := r.store.client.GetObject(r.ctx, &s3.GetObjectInput{
 		Bucket: &r.store.bucket, Key: &r.key, IfMatch: r.etag, Range: aws.String(byteRange(r.next, r.end-r.next)),
 	})
 	if err != nil {
-		return explain("go on fetching "+r.key, err)
+		return explain("resume fetching "+r.key, err)
 	}
 	_ = r.body.Close() // broken already
 	r.body = got.Body

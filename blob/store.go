@@ -34,7 +34,7 @@ const (
 	maxBackoff   = 2 * time.Second
 )
 
-// Config says which S3 to use.
+// Config defines which S3 to use.
 type Config struct {
 	// Endpoint is the URL of the server, such as http://127.0.0.1:9000. Empty
 	// means Amazon's.
@@ -53,7 +53,7 @@ type Config struct {
 	Prefix string
 	// Trusted returns the authorities whose certificates are trusted, another pool when they change; nil: the machine's.
 	Trusted func() *x509.CertPool
-	// Logger takes warnings about retries. Default: nothing is said.
+	// Logger takes warnings about retries. By default nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -230,7 +230,7 @@ func (s *Store) createBucket(ctx context.Context, region string) error {
 	return err
 }
 
-// advice says what to do about a bucket that cannot be opened.
+// advice returns what to do about a bucket that cannot be opened.
 func advice(err error, where, bucket, region string) string {
 	switch {
 	case code(err) == "BucketAlreadyExists":

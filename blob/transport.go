@@ -35,7 +35,7 @@ func connections(trusted *x509.CertPool) *http.Transport {
 		MaxIdleConnsPerHost:   64,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: responseStart, // a server that hangs is tried again
+		ResponseHeaderTimeout: responseStart, // a server that hangs is retried
 		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted},
 	}
 }

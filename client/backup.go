@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// BackupOptions say what a backup holds besides documents and programs.
+// BackupOptions define what a backup holds besides documents and programs.
 type BackupOptions struct {
 	NoLogs bool // leaves out the outputs of runs
 	NoKeys bool // leaves out keys and credentials

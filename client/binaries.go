@@ -20,7 +20,7 @@ func (c *Client) Binary(ctx context.Context, name string) (wire.Binary, error) {
 	return ask[wire.Binary](ctx, c, call{method: http.MethodGet, path: prefix + "/binaries" + path(name)})
 }
 
-// UploadOptions say how a program is to be kept.
+// UploadOptions report how a program is to be kept.
 type UploadOptions struct {
 	Size        int64    // of the program, in bytes; 0 is not known
 	SHA256      string   // what it must hash to, hex; "" is not known
@@ -75,6 +75,12 @@ func (c *Client) DownloadBinary(ctx context.Context, name string, version int) (
 		Size: response.ContentLength, SHA256: response.Header.Get("X-Content-SHA256"),
 		body: &download{ctx: ctx, client: c, body: response.Body},
 	}, nil
+}
+
+// CompareVersions reports how version b of a binary differs from version a.
+func (c *Client) CompareVersions(ctx context.Context, name string, a, b int) (wire.BinaryDiff, error) {
+	query := url.Values{"a": {strconv.Itoa(a)}, "b": {strconv.Itoa(b)}}
+	return ask[wire.BinaryDiff](ctx, c, call{method: http.MethodGet, path: prefix + "/binaries" + path(name, "diff"), query: query})
 }
 
 // MoveAlias points an alias at a version.

@@ -24,7 +24,7 @@ const prefix = "/api/v1"
 
 var errEnded = errors.New("the server ended the stream")
 
-// Config says which server and who asks.
+// Config defines which server and who asks.
 type Config struct {
 	URL       string // http://127.0.0.1:8080
 	Token     string // "" sends none
@@ -80,7 +80,7 @@ func New(config Config) (*Client, error) {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// ErrUnreachable says that the server could not be reached, or went away in the middle of an answer.
+// ErrUnreachable means that the server could not be reached, or went away in the middle of an answer.
 var ErrUnreachable = errors.New("the server cannot be reached")
 
 // APIError is an answer that is not a success.
@@ -117,7 +117,7 @@ func (e *unreachable) Error() string {
 }
 func (e *unreachable) Unwrap() []error { return []error{ErrUnreachable, e.err} }
 
-// aboutTLS says what to do where the server is there, and its certificate is not trusted; otherwise it returns "".
+// aboutTLS returns what to do where the server is there, and its certificate is not trusted; otherwise it returns "".
 func aboutTLS(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -279,7 +279,7 @@ func (c *Client) broke(ctx context.Context, err error) error {
 	return &unreachable{url: c.config.URL, err: err}
 }
 
-// Page says which page of a list; the zero Page is the first.
+// Page defines which page of a list; the zero Page is the first.
 type Page struct {
 	Cursor string
 	Limit  int // 0: as many as the server returns

@@ -199,12 +199,12 @@ func TestRuns(t *testing.T) {
 func TestBinaries(t *testing.T) {
 	s, ctx := newSite(t), t.Context()
 	const program = "#!/bin/sh\nexit 0\n"
-	var told int64
+	var progress int64
 	upload := must[wire.Upload](t)(s.api.UploadBinary(ctx, "report", strings.NewReader(program), client.UploadOptions{
-		Size: int64(len(program)), Aliases: []string{"stable", "blue"}, Progress: func(sent int64) { told = sent },
+		Size: int64(len(program)), Aliases: []string{"stable", "blue"}, Progress: func(sent int64) { progress = sent },
 	}))
-	if upload.Version.N != 1 || upload.Aliases["blue"] != 1 || told != int64(len(program)) {
-		t.Errorf("uploaded %+v, told %d", upload, told)
+	if upload.Version.N != 1 || upload.Aliases["blue"] != 1 || progress != int64(len(program)) {
+		t.Errorf("uploaded %+v, progress %d", upload, progress)
 	}
 	second := must[wire.Upload](t)(s.api.UploadBinary(ctx, "report", strings.NewReader(program+"#"), client.UploadOptions{Aliases: []string{"stable"}}))
 	if second.Version.N != 2 {

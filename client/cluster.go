@@ -23,7 +23,7 @@ func (c *Client) DrainExecutor(ctx context.Context, id string) (wire.Executor, e
 	return ask[wire.Executor](ctx, c, call{method: http.MethodPost, path: prefix + "/executors" + path(id, "drain")})
 }
 
-// ResumeExecutor lets an executor that was drained go on.
+// ResumeExecutor ends the drain of an executor.
 func (c *Client) ResumeExecutor(ctx context.Context, id string) (wire.Executor, error) {
 	return ask[wire.Executor](ctx, c, call{method: http.MethodPost, path: prefix + "/executors" + path(id, "resume")})
 }
@@ -45,7 +45,7 @@ func (c *Client) Queues(ctx context.Context) ([]wire.Queue, error) {
 	return list.Items, err
 }
 
-// Scaling says how many executors each tier needs, with the bounds of the query: min, max, slots, within.
+// Scaling returns how many executors each tier needs, with the bounds of the query: min, max, slots, within.
 func (c *Client) Scaling(ctx context.Context, bounds url.Values) (wire.Scaling, error) {
 	return ask[wire.Scaling](ctx, c, call{method: http.MethodGet, path: prefix + "/scaling", query: bounds})
 }

@@ -40,7 +40,7 @@ func (c *Client) PurgeDeadLetter(ctx context.Context, id string) error {
 }
 
 // ReplayDeadLetters asks for one more attempt of all that are selected, at most 1000 of them: Next of the answer is the
-// cursor to go on with.
+// cursor of the next page.
 func (c *Client) ReplayDeadLetters(ctx context.Context, which wire.DeadLetterSelection) (wire.DeadLettersHandled, error) {
 	return ask[wire.DeadLettersHandled](ctx, c, call{method: http.MethodPost, path: prefix + "/dead-letters/replay", value: which})
 }

@@ -98,12 +98,12 @@ func ifMatch(revision int64) http.Header {
 	return http.Header{"If-Match": {strconv.Quote(strconv.FormatInt(revision, 10))}}
 }
 
-// RunJob starts a run by hand. key makes asking twice the same as asking once; "" asks anew each time.
+// RunJob triggers a run. key makes asking twice the same as asking once; "" starts another run each time.
 func (c *Client) RunJob(ctx context.Context, name string, request wire.RunRequest, key string) (wire.Run, error) {
 	return ask[wire.Run](ctx, c, call{method: http.MethodPost, path: jobsPath + path(name, "run"), value: request, header: idempotent(key)})
 }
 
-// RunDAG asks for a wave by hand. key makes asking twice the same as asking once; "" asks anew each time.
+// RunDAG triggers a wave. key makes asking twice the same as asking once; "" starts another run each time.
 func (c *Client) RunDAG(ctx context.Context, name string, request wire.WaveRequest, key string) (wire.Wave, error) {
 	return ask[wire.Wave](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "run"), value: request, header: idempotent(key)})
 }
@@ -156,12 +156,12 @@ func (c *Client) BackfillDAG(ctx context.Context, name string, request wire.Back
 	return ask[wire.DAGBackfill](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "backfill"), value: request})
 }
 
-// Slots reports what became of a job's slots since an instant (zero: ever), the newest first.
+// Slots reports what happened to a job's slots since an instant (zero: ever), the newest first.
 func (c *Client) Slots(ctx context.Context, name string, since time.Time, page Page) (wire.List[wire.LedgerEntry], error) {
 	return slots(ctx, c, jobsPath, name, "", since, page)
 }
 
-// DAGSlots reports what became of the slots of a DAG's root since an instant (zero: ever), the newest first. root may be ""
+// DAGSlots reports what happened to the slots of a DAG's root since an instant (zero: ever), the newest first. root may be ""
 // where only one has a schedule.
 func (c *Client) DAGSlots(ctx context.Context, name, root string, since time.Time, page Page) (wire.List[wire.LedgerEntry], error) {
 	return slots(ctx, c, dagsPath, name, root, since, page)
@@ -193,12 +193,12 @@ func next[P any](ctx context.Context, c *Client, at, name string, after time.Tim
 	return ask[P](ctx, c, call{method: http.MethodGet, path: at + path(name, "next"), query: query})
 }
 
-// CompareGenerations returns how two forms of a job differ.
+// CompareGenerations returns how two versions of a job differ.
 func (c *Client) CompareGenerations(ctx context.Context, name string, from, to int64) (wire.Difference, error) {
 	return compareGenerations(ctx, c, jobsPath, name, from, to)
 }
 
-// CompareDAGGenerations returns how two forms of a DAG differ.
+// CompareDAGGenerations returns how two versions of a DAG differ.
 func (c *Client) CompareDAGGenerations(ctx context.Context, name string, from, to int64) (wire.Difference, error) {
 	return compareGenerations(ctx, c, dagsPath, name, from, to)
 }
@@ -208,22 +208,22 @@ func compareGenerations(ctx context.Context, c *Client, at, name string, from, t
 	return ask[wire.Difference](ctx, c, call{method: http.MethodGet, path: at + path(name, "difference"), query: query})
 }
 
-// RestoreJob makes an earlier form of a job its present one, as a new generation.
+// RestoreJob makes an earlier version of a job its current one, as a new generation.
 func (c *Client) RestoreJob(ctx context.Context, name string, request wire.RestoreRequest) (wire.Job, error) {
 	return ask[wire.Job](ctx, c, call{method: http.MethodPost, path: jobsPath + path(name, "restore"), value: request})
 }
 
-// RestoreDAG makes an earlier form of a DAG its present one, as a new generation.
+// RestoreDAG makes an earlier version of a DAG its current one, as a new generation.
 func (c *Client) RestoreDAG(ctx context.Context, name string, request wire.RestoreRequest) (wire.DAG, error) {
 	return ask[wire.DAG](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "restore"), value: request})
 }
 
-// Generations lists the forms that a job has had, the newest first.
+// Generations lists the versions that a job has had, the newest first.
 func (c *Client) Generations(ctx context.Context, name string, page Page) (wire.List[wire.Generation], error) {
 	return ask[wire.List[wire.Generation]](ctx, c, call{method: http.MethodGet, path: jobsPath + path(name, "generations"), query: page.query()})
 }
 
-// DAGGenerations lists the forms that a DAG has had, the newest first.
+// DAGGenerations lists the versions that a DAG has had, the newest first.
 func (c *Client) DAGGenerations(ctx context.Context, name string, page Page) (wire.List[wire.DAGGeneration], error) {
 	return ask[wire.List[wire.DAGGeneration]](ctx, c, call{method: http.MethodGet, path: dagsPath + path(name, "generations"), query: page.query()})
 }

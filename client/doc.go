@@ -2,7 +2,7 @@
 // client/wire's.
 //
 // It promises: uploads, downloads and logs pass through in pieces; an answer that is no success is an *APIError; a
-// server that cannot be reached is ErrUnreachable; nothing is tried again behind the caller's back.
+// server that cannot be reached is ErrUnreachable; nothing is retried behind the caller's back.
 //
 // It may import client/wire, spec and engine, and nothing else of Tidewheel.
 package client

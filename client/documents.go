@@ -18,7 +18,7 @@ type File struct {
 	Data []byte
 }
 
-// ApplyOptions say how files are to be applied.
+// ApplyOptions define how files are to be applied.
 type ApplyOptions struct {
 	DryRun  bool
 	Prune   bool   // delete the jobs of the namespace that no document names

@@ -12,16 +12,16 @@ import (
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
-// LogOptions say what of a run's output.
+// LogOptions report what of a run's output.
 type LogOptions struct {
 	Attempt int   // from 1; 0 is the latest
 	Offset  int64 // the byte to begin with
 	Tail    int   // only the last so many lines; 0 is all
-	Follow  bool  // go on until the attempt ends
+	Follow  bool  // continue until the attempt ends
 }
 
 // Log is a run's output, as it comes. Read ends with io.EOF where the output does, and with ErrUnreachable where the
-// connection broke: go on from Offset plus what was read.
+// connection broke: continue from Offset plus what was read.
 type Log struct {
 	Attempt  int
 	Size     int64  // bytes of the whole output when it was opened
@@ -82,7 +82,7 @@ func (d *download) Read(p []byte) (int, error) {
 
 func (d *download) Close() error { return d.body.Close() }
 
-// LogSearch says what to look for in a run's output.
+// LogSearch defines what to look for in a run's output.
 type LogSearch struct {
 	Attempt int    // from 1; 0 is the latest
 	Text    string // in any case of its letters

@@ -28,7 +28,7 @@ func (c *Client) DeleteSecret(ctx context.Context, name string, force bool) erro
 	return err
 }
 
-// RotateSecretsKey lets the server make a new key and seal all secrets anew.
+// RotateSecretsKey lets the server create a new key and reseal all secrets with it.
 func (c *Client) RotateSecretsKey(ctx context.Context) (wire.SecretsKey, error) {
 	return ask[wire.SecretsKey](ctx, c, call{method: http.MethodPost, path: prefix + "/secrets-key/rotate"})
 }

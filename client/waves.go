@@ -37,12 +37,17 @@ func (c *Client) CancelWave(ctx context.Context, id string) (wire.Wave, error) {
 	return ask[wire.Wave](ctx, c, call{method: http.MethodPost, path: prefix + "/waves" + path(id, "cancel")})
 }
 
-// ResumeWave asks that a wave which failed or was cancelled goes on.
+// ResumeWave asks the engine to resume a wave that failed or was cancelled.
 func (c *Client) ResumeWave(ctx context.Context, id string) (wire.Wave, error) {
 	return ask[wire.Wave](ctx, c, call{method: http.MethodPost, path: prefix + "/waves" + path(id, "resume")})
 }
 
-// MarkTask says how a task of a wave is to count.
+// ClearTask asks that a task of a wave that has ended is run again.
+func (c *Client) ClearTask(ctx context.Context, id string, request wire.ClearRequest) (wire.Wave, error) {
+	return ask[wire.Wave](ctx, c, call{method: http.MethodPost, path: prefix + "/waves" + path(id, "clear"), value: request})
+}
+
+// MarkTask sets the state that a task of a wave counts as.
 func (c *Client) MarkTask(ctx context.Context, id string, request wire.MarkRequest) (wire.Wave, error) {
 	return ask[wire.Wave](ctx, c, call{method: http.MethodPost, path: prefix + "/waves" + path(id, "mark"), value: request})
 }

@@ -10,7 +10,7 @@ type Error struct {
 	// Field says where, in the words of a job document: "schedule[1]",
 	// "timezone", "active.until", "exclude[0].from".
 	Field string
-	// Message says what is wrong and what to do about it.
+	// Message reports what is wrong and what to do about it.
 	Message string
 }
 

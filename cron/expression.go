@@ -170,7 +170,7 @@ func checkInterval(interval, shortest time.Duration) string {
 	return ""
 }
 
-// neverComes says why an expression names no day at all, or nothing.
+// neverComes returns why an expression names no day at all, or nothing.
 func neverComes(p *pattern, fields *[fieldCount][]part) string {
 	if p.years != nil && p.years.empty() {
 		return fmt.Sprintf("never fires: the years %s lie outside %d-%d, in which schedules are kept", partsText(fields[yearField]), firstYear, lastYear)

@@ -158,7 +158,7 @@ func (r fieldRule) size() int {
 	return r.high - r.low + 1
 }
 
-// stepTooLong explains that a step starts anew with each hour, day, month or week. Taken as written, */90 in the
+// stepTooLong explains that a step restarts with each hour, day, month or week. Taken as written, */90 in the
 // minute would fire every 60 minutes.
 func stepTooLong(position int, text string) error {
 	rule := fieldRules[position]

@@ -8,7 +8,7 @@ import (
 )
 
 // Definition is what a user asked for. At most one of Cron, Every, After and At
-// may be set; a definition with none of them is started by hand only.
+// may be set; a definition with none of them is started manually only.
 type Definition struct {
 	Cron     []string      // expressions; the schedule is the union of their slots
 	Every    time.Duration // fixed rate: slots at Anchor + k × Every, for every whole k
@@ -32,7 +32,7 @@ type Exclusion struct {
 	From, To time.Time
 }
 
-// Kind says which way of planning a schedule follows. The zero value is invalid.
+// Kind is the kind of a schedule. The zero value is invalid.
 type Kind uint8
 
 // The kinds of schedule.
@@ -303,7 +303,7 @@ func totalLength(texts []string) int {
 	return total
 }
 
-// neverFires says why a schedule has no firing slot after since, or nothing.
+// neverFires returns why a schedule has no firing slot after since, or nothing.
 func (s *Schedule) neverFires(since time.Time) string {
 	if s.kind == KindManual {
 		return ""

@@ -40,7 +40,7 @@ func graphOf(t testing.TB, text string) *dag.Graph {
 	return graph
 }
 
-func TestFaultsAreAllToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	for _, test := range []struct {
 		name, tasks string
 		want        []string
@@ -133,7 +133,7 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestLongCyclesAreToldShortly(t *testing.T) {
+func TestLongCyclesAreAbbreviated(t *testing.T) {
 	list := chain(dag.MaxTasks)
 	list[0].Needs = []string{list[dag.MaxTasks-1].Name}
 	faults := dag.Check(list)

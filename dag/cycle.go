@@ -102,7 +102,7 @@ func (c *checker) knots(blocked []bool) [][]int32 {
 }
 
 // shortestCycle is a shortest path through a knot from its first task until it
-// is back there: every next task needs the one before it, and the first needs
+// is back there: every next task needs the previous one, and the first needs
 // the last.
 func (c *checker) shortestCycle(knot []int32) []int32 {
 	first := knot[0]

@@ -21,7 +21,7 @@
 //
 //	graph, err := dag.New(tasks)       // once per generation of a DAG
 //	wave := graph.NewWave()            // the roots wait for their slots
-//	wave.Release(root)                 // a root's slot has come; ReleaseAll by hand
+//	wave.Release(root)                 // a root's slot has come; ReleaseAll manually
 //	for running < maxParallel {
 //		task, ok := wave.Take()        // the next that may start, first come first served
 //		...                            // evaluate when: false is wave.End(task, dag.Skipped)

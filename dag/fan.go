@@ -51,8 +51,8 @@ func (f *Fan) Take() (item int, ok bool) {
 	return 0, false
 }
 
-// Started says that an item is Running, and Ended how it ended: after a crash,
-// they tell a new fan what the runs of its items say.
+// Started records that an item is Running, and Ended how it ended: after a crash,
+// they show a new fan what the runs of its items say.
 func (f *Fan) Started(item int) bool {
 	if f.states[item] != Ready {
 		return false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind says what is wrong with a task.
+// Kind is what is wrong with a task.
 type Kind uint8
 
 // The kinds of faults. The zero value is invalid.

@@ -18,7 +18,7 @@ type Task struct {
 	// Needs are the names of the tasks that come before this one. A task without needs is a root.
 	Needs   []string
 	Trigger Trigger
-	// Scheduled says that this root has a schedule, its own or the DAG's.
+	// Scheduled means that this root has a schedule, its own or the DAG's.
 	Scheduled bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/dag"
 )
 
-// model is the slow, obvious wave: it knows nothing but how tasks ended, and works out all states anew each time.
+// model is the slow, obvious wave: it knows nothing but how tasks ended, and computes all states again each time.
 type model struct {
 	tasks     []dag.Task
 	released  []bool

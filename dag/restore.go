@@ -27,7 +27,7 @@ func (g *Graph) Restore(states []State) (wave *Wave, closed []int, err error) {
 	return w, w.settle(), nil
 }
 
-// settle counts anew how the needs of every task ended, and applies the rules to
+// settle recounts how the needs of every task ended, and applies the rules to
 // all that wait. Its cost is linear.
 func (w *Wave) settle() (closed []int) {
 	for task := range w.tallies {
@@ -47,19 +47,17 @@ func (w *Wave) settle() (closed []int) {
 	return closed
 }
 
-// Resume makes a wave go on that has failed or was cancelled: every task that
+// Resume resumes a wave that has failed or was cancelled: every task that
 // failed, was cancelled or closed by its rule because of that is put back, and
 // so is a skipped one that comes after such a task, or after one of changed,
-// which had ended otherwise until now, as it may be decided anew.
+// which had ended otherwise until now, as it may be decided again.
 // All that succeeded stays. Roots among them are ready at once. reset are the
 // tasks that will be run or decided again, in order, the caller owns the slice.
 //
 // A task that was put back may be closed again right away, by a need that stays
 // as it is; then it is not in reset.
 func (w *Wave) Resume(changed ...int) (reset []int) {
-	w.cancelled = false
 	back := make([]bool, len(w.states))
-	before := w.States()
 	for _, number := range w.graph.order {
 		task := int(number)
 		switch w.states[task] {
@@ -71,6 +69,26 @@ func (w *Wave) Resume(changed ...int) (reset []int) {
 			}
 		default:
 		}
+	}
+	return w.putBack(back)
+}
+
+// Clear resumes a wave that has ended: these tasks are run or decided
+// again, however they have ended, and all others stay. reset is as of Resume.
+func (w *Wave) Clear(tasks ...int) (reset []int) {
+	back := make([]bool, len(w.states))
+	for _, task := range tasks {
+		back[task] = true
+	}
+	return w.putBack(back)
+}
+
+// putBack lets tasks wait again, and applies the rules to them. Roots are ready
+// at once. It returns those whose state is another now.
+func (w *Wave) putBack(back []bool) (reset []int) {
+	w.cancelled = false
+	before := w.States()
+	for task := range w.states {
 		if back[task] {
 			w.set(task, Waiting)
 		}

@@ -73,7 +73,7 @@ func TestCriticalPath(t *testing.T) {
 }
 
 // Whatever ran when, the path ends with what ended last, only holds what ran, goes along needs, and no task of it ended
-// before the one before it.
+// before the previous one.
 func TestCriticalPathNeverGoesBackInTime(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		graph, err := dag.New(drawTasks(r))
@@ -188,7 +188,7 @@ func TestFanStops(t *testing.T) {
 	fan.Take()
 	fan.Stop()
 	if _, ok := fan.Take(); ok || fan.Done() {
-		t.Error("a stopped fan goes on, or forgets the item that runs")
+		t.Error("a stopped fan continues, or forgets the item that runs")
 	}
 	fan.Ended(0, dag.Succeeded)
 	if fan.Outcome() != dag.Cancelled || fan.Count(dag.Cancelled) != 2 {

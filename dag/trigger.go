@@ -61,7 +61,7 @@ func (t *tally) add(o outcome, by int32) {
 	}
 }
 
-// decide is what becomes of a waiting task with needs: Ready, Skipped,
+// decide is what happens to a waiting task with needs: Ready, Skipped,
 // UpstreamFailed, or Waiting while that is not certain. What it decides stays
 // true whatever the open needs do.
 func (t Trigger) decide(n tally) State {

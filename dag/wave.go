@@ -90,7 +90,7 @@ func (w *Wave) Release(root int) bool {
 	return true
 }
 
-// ReleaseAll releases every root that waits, for a wave that was started by hand.
+// ReleaseAll releases every root that waits, for a wave that was started manually.
 func (w *Wave) ReleaseAll() {
 	for _, root := range w.graph.roots {
 		w.Release(root)
@@ -112,7 +112,7 @@ func (w *Wave) Take() (task int, ok bool) {
 	return 0, false
 }
 
-// End says how a task ended that was Ready or Running: state is Succeeded,
+// End records how a task ended that was Ready or Running: state is Succeeded,
 // Failed, Cancelled or Skipped. It returns the tasks that were closed by their
 // rules because of it, in order; the caller owns the slice. changed is false,
 // and nothing else is done, where the task was not under way or state is none of
@@ -155,7 +155,7 @@ func (w *Wave) Cancel() (closed []int) {
 // Cancelled reports whether Cancel was called.
 func (w *Wave) Cancelled() bool { return w.cancelled }
 
-// spread updates the dependants of tasks that have just ended, and goes on with
+// spread updates the dependants of tasks that have just ended, and is resumed with
 // those that it closes.
 func (w *Wave) spread(ended []int32) (closed []int) {
 	for len(ended) > 0 {

@@ -14,7 +14,7 @@ var words = map[string]dag.State{
 	"ok": dag.Succeeded, "failed": dag.Failed, "cancelled": dag.Cancelled, "skipped": dag.Skipped, "upstream": dag.UpstreamFailed,
 }
 
-// The table in the comment of Trigger: what becomes of a task with three needs that end one after the other.
+// The table in the comment of Trigger: what happens to a task with three needs that end one after the other.
 func TestTriggerRules(t *testing.T) {
 	for _, test := range []struct {
 		rule dag.Trigger

@@ -38,7 +38,7 @@ func TestEachLinkOfThePagesLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// follow says what is wrong with a link, "" for nothing.
+// follow returns what is wrong with a link, "" for nothing.
 func follow(library *docs.Library, page *docs.Page, target string) string {
 	if strings.Contains(target, "://") {
 		return ""

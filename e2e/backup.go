@@ -73,7 +73,7 @@ func Backup(t *testing.T, binary, uri string, places [backups]string) {
 	}
 }
 
-// pastOf returns what a first life has written of what another life knows, without what that one has done itself: it began
+// pastOf returns what a first life has written of what another life knows, without what the first life has done itself: it began
 // before some of it.
 func pastOf(first, own []entry, runs map[string]wire.Run) (past []entry) {
 	type attempt struct {

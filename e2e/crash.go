@@ -126,7 +126,7 @@ func (j *journal) stop(t *testing.T, server *Server) {
 	}
 }
 
-// everySlot has the server compare what the schedules name since they were made with what became of it.
+// everySlot has the server compare what the schedules name since they were made with what happened to it.
 func everySlot(ctx context.Context, t *testing.T, api *client.Client) {
 	t.Helper()
 	state, err := api.CheckLedger(ctx)
@@ -211,7 +211,7 @@ func (v *verdict) starts() {
 			v.t.Errorf("%s has run, and the API does not know it", e.run)
 			continue
 		case !run.Slot.Equal(e.slot):
-			v.t.Errorf("run %s was told slot %s, and has slot %s", e.run, e.slot, run.Slot)
+			v.t.Errorf("run %s got slot %s, and has slot %s", e.run, e.slot, run.Slot)
 		case e.kind == "end":
 			if _, started := began[key]; !started || ended[key] {
 				v.t.Errorf("attempt %d of %s ended without having begun, or twice", e.attempt, e.run)

@@ -29,7 +29,7 @@ tasks:
   last: {needs: [each]}
 `
 
-// layers is a DAG by hand of some layers, whose tasks each need two of the layer before; in the middle all of them lead
+// layers is a DAG without a schedule of some layers, whose tasks each need two of the layer before; in the middle all of them lead
 // to one that runs over a list.
 func layers(journal *journal, layers, wide, items int, work string) string {
 	var text strings.Builder
@@ -98,7 +98,7 @@ func CrashDAG(t *testing.T, binary string, args ...string) {
 	check.ends()
 	check.epochs()
 	if first := check.waves[byHand.ID]; first.Tally == nil || first.Tally.Succeeded != 31 {
-		t.Errorf("the wave by hand: %+v", first.Tally)
+		t.Errorf("the manual wave: %+v", first.Tally)
 	}
 	t.Logf("%d lines of the journal, %d runs, %d waves, %d kills", len(journal.entries), len(runs), len(waves), crashKills)
 }
@@ -245,7 +245,7 @@ func (v *waveVerdict) ends() {
 	}
 }
 
-// epochs checks that waves of a DAG are numbered without gaps, and that none began before the one before had ended.
+// epochs checks that waves of a DAG are numbered without gaps, and that none began before the previous one had ended.
 func (v *waveVerdict) epochs() {
 	byDAG := map[string]map[int64]string{}
 	for id, wave := range v.waves {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -22,12 +23,18 @@ func TestDocumentsCanBeFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	followed := 0
+	typed := regexp.MustCompile(`(?m)^ *tidewheel [a-z]`)
 	for _, name := range append(names, filepath.Join(root, "README.md")) {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		steps := stepsOf(string(source))
+		for _, block := range block.FindAllStringSubmatch(string(source), -1) { // the reference of commands is made from the code
+			if base := filepath.Base(name); base != "cli.md" && base != "README.md" && block[1] != "console" && typed.MatchString(block[2]) {
+				t.Errorf("%s has commands in a block that is not followed: make it one of console\n%s", base, block[2])
+			}
+		}
 		if len(steps) == 0 {
 			continue
 		}
@@ -49,6 +56,7 @@ type step struct {
 }
 
 var (
+	block   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 	fenced  = regexp.MustCompile("(?ms)^```(console|text)\n(.*?)^```$")
 	command = regexp.MustCompile(`(?m)^\$ `)
 )
@@ -89,6 +97,10 @@ func follow(t *testing.T, steps []step) {
 			command.Dir = folder
 			command.Env = append(os.Environ(), "XDG_STATE_HOME="+server.state, "TIDEWHEEL_URL="+server.URL(),
 				"PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
+			if strings.HasPrefix(text, "tidewheel server ") {
+				startAndStop(t, command)
+				continue
+			}
 			out, err := command.CombinedOutput()
 			if err != nil {
 				t.Fatalf("$ %s: %v\n%s", text, err, out)
@@ -100,6 +112,30 @@ func follow(t *testing.T, steps []step) {
 				t.Errorf("$ %s\nprints:\n%swant a line %q", strings.Join(step.commands, "$ "), &printed, line)
 			}
 		}
+	}
+}
+
+// startAndStop runs a server until it says that it is ready, and ends it in good order.
+func startAndStop(t *testing.T, command *exec.Cmd) {
+	output, logged := &readyWriter{ready: make(chan struct{})}, &lineBuffer{}
+	command.Args[len(command.Args)-1] = "exec " + command.Args[len(command.Args)-1] // no shell stands between
+	command.Env = append(command.Env, "TIDEWHEEL_HTTP=127.0.0.1:0")
+	command.Stdout, command.Stderr = output, logged
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	select {
+	case <-output.ready:
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+	case err := <-ended:
+		ended <- err
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("$ %s: %v\n%s", command.Args[len(command.Args)-1], err, logged)
 	}
 }
 

@@ -47,7 +47,7 @@ func who(run *wire.Run) (executors []string) {
 
 // Two executors, two processes, other labels: each run goes to the executor with its labels,
 // one that no executor has waits and says so, and
-// an executor that comes later finds it, also after both have begun anew.
+// an executor that comes later finds it, also after both have restarted.
 func TestRunsGoWhereTheirLabelsAre(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

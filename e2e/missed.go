@@ -45,7 +45,7 @@ const (
 )
 
 // Missed kills a server, keeps it away for longer than slots may be late, and asks the ledger for exactly the slots that
-// have been missed by that: those that were older than the grace when the server came back, and nobody wanted any more.
+// have been missed by that: those that were older than the grace when the server came back, and were due no longer.
 func Missed(t *testing.T, binary string, args ...string) {
 	ctx := t.Context()
 	journal := newJournal(t)

@@ -36,7 +36,7 @@ type notice struct {
 type taken struct {
 	notice
 	at time.Time
-	// answered reports whether the answer was sent, so that a server that goes on knows of it.
+	// answered reports whether the answer was sent, so that a server that continues knows of it.
 	answered bool
 }
 
@@ -62,10 +62,10 @@ const (
 	hangs = 12 * time.Second
 )
 
-// errBreakOff says that the connection is closed without an answer.
+// errBreakOff means that the connection is closed without an answer.
 var errBreakOff = errors.New("break off")
 
-// errRefuse says that the message is to be sent again later.
+// errRefuse means that the message is to be sent again later.
 var errRefuse = errors.New("refuse")
 
 func newNoticeBox(t *testing.T, name string, random *rand.Rand) *noticeBox {

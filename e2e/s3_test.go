@@ -118,8 +118,8 @@ retry: {max_attempts: 1}
 delivery: at_most_once
 `
 
-// S3 is away while one run prints, and another waits for its program. Neither is blamed: the one loses no line, the
-// other is handed back and tried again, although it may be delivered at most once and has a single try.
+// S3 is unavailable while one run prints, and another waits for its program. Neither is blamed: the one loses no line, the
+// other is handed back and retried, although it may be delivered at most once and has a single try.
 func TestRunsOutliveAnOutageOfS3(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -133,8 +133,8 @@ func TestRunsOutliveAnOutageOfS3(t *testing.T) {
 	server.Start()
 	api := server.Client()
 	dir := Folder(t)
-	told, gate := filepath.Join(dir, "told"), filepath.Join(dir, "gate")
-	for _, path := range []string{told, gate} {
+	started, gate := filepath.Join(dir, "started"), filepath.Join(dir, "gate")
+	for _, path := range []string{started, gate} {
 		if err := syscall.Mkfifo(path, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestRunsOutliveAnOutageOfS3(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := api.Apply(ctx, []client.File{{Name: "s3.yaml", Data: fmt.Appendf(nil, s3Jobs, told, gate)}}, client.ApplyOptions{}); err != nil {
+	if _, err := api.Apply(ctx, []client.File{{Name: "s3.yaml", Data: fmt.Appendf(nil, s3Jobs, started, gate)}}, client.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	start := func(job string) string {
@@ -158,7 +158,7 @@ func TestRunsOutliveAnOutageOfS3(t *testing.T) {
 		return run.ID
 	}
 	talk := start("talk")
-	if _, err := os.ReadFile(told); err != nil { // returns when the program has come so far
+	if _, err := os.ReadFile(started); err != nil { // returns when the program has come so far
 		t.Fatal(err)
 	}
 	way.cut()

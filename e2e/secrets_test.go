@@ -78,7 +78,7 @@ tasks:
   second: {binary: telltale, args: ["2", %[1]q], needs: [first], secrets: {PLANTED: planted}}
 `
 
-// traces are the texts that would tell a value.
+// traces are the texts that would reveal a value.
 func traces(value string) []string {
 	all := []string{value, url.QueryEscape(value), url.PathEscape(value)}
 	for before := range 3 {
@@ -154,7 +154,7 @@ func answers(ctx context.Context, t *testing.T, s *Server, values []string, path
 			t.Fatalf("%s: %d, %v", path, response.StatusCode, err)
 		}
 		if trace := find(body, values); trace != "" {
-			t.Errorf("GET %s tells %q", path, trace)
+			t.Errorf("GET %s reveals %q", path, trace)
 		}
 		if bytes.Contains(body, []byte(visible)) {
 			seen++
@@ -230,7 +230,7 @@ func TestPlantedSecretIsNowhereToBeFound(t *testing.T) {
 		}
 	}
 	if seen := answers(ctx, t, server, values, paths); seen < 3*len(page.Items) || len(page.Items) != 5 {
-		t.Errorf("%d answers of %d runs told what is to be seen", seen, len(page.Items))
+		t.Errorf("%d answers of %d runs had the expected text", seen, len(page.Items))
 	}
 	file := filepath.Join(t.TempDir(), "all.backup")
 	if _, exit := server.Command(ctx, "backup", file, "--no-keys"); exit != 0 {

@@ -110,7 +110,7 @@ func NewServerIn(t *testing.T, dir, program string, args ...string) *Server {
 	return s
 }
 
-// freeAddress finds an address that nobody listens on.
+// freeAddress finds a free address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -270,7 +270,7 @@ func (w *triggered) judge(ctx context.Context, api *client.Client, runs map[stri
 	return started
 }
 
-// untilDone does something again and again, as a sender whose receiver is away.
+// untilDone does something again and again, as a sender whose receiver is unavailable.
 func (w *triggered) untilDone(ctx context.Context, do func() error) {
 	limit := time.Now().Add(settleLimit)
 	for err := do(); err != nil && ctx.Err() == nil; err = do() {

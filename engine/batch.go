@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrFenced says that another engine has taken the shard over since: nothing was written, and nothing of this owner's
+// ErrFenced means that another engine has taken the shard over since: nothing was written, and nothing of this owner's
 // term ever will be again.
 var ErrFenced = errors.New("another engine has taken the shard over")
 
@@ -31,7 +31,7 @@ type ShardCommit struct {
 	Batch    *Batch
 }
 
-// Batch is a set of whole documents to put and to delete, all of one shard. It has no order, because nobody sees a part
+// Batch is a set of whole documents to put and to delete, all of one shard. It has no order, because no reader sees a part
 // of it, and no document is in it twice. Puts replace whatever is there.
 type Batch struct {
 	Runs        []Run
@@ -55,7 +55,7 @@ type Batch struct {
 	Done []CommandDone
 }
 
-// JobHandled says that the engine has acted on a revision of a job or DAG. Where the stored definition still has this
+// JobHandled reports that the engine has acted on a revision of a job or DAG. Where the stored definition still has this
 // revision, Pending is cleared; a tombstone is removed with its generations.
 type JobHandled struct {
 	UID       string

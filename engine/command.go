@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // MaxBackfill bounds the slots of one backfill.
 const MaxBackfill = 1000
@@ -17,8 +20,9 @@ const (
 
 	CommandStartWave  CommandKind = "start_wave"  // make a wave
 	CommandCancelWave CommandKind = "cancel_wave" // end a wave
-	CommandResumeWave CommandKind = "resume_wave" // go on with a wave that ended: what succeeded stays
-	CommandMarkTask   CommandKind = "mark_task"   // let a task of a wave count as Mark says, and go on
+	CommandResumeWave CommandKind = "resume_wave" // resume a wave that ended: what succeeded stays
+	CommandMarkTask   CommandKind = "mark_task"   // mark a task of a wave as Mark says, and resume the wave
+	CommandClearTask  CommandKind = "clear_task"  // run a task of a wave that ended again
 )
 
 // Command is an intent that outlives a crash of either side: the web inserts it and wakes the shard, the owner acts
@@ -29,8 +33,13 @@ type Command struct {
 	Kind   CommandKind `json:"kind"`
 	JobUID string      `json:"job_uid"`          // or a DAG's
 	RunID  string      `json:"run_id,omitempty"` // or a wave's
-	Task   string      `json:"task,omitempty"`   // to mark
+	Task   string      `json:"task,omitempty"`   // to mark or to clear
 	Mark   Status      `json:"mark,omitzero"`    // succeeded, failed or skipped
+	Item   *int        `json:"item,omitempty"`   // to clear: only this item of a mapped task
+	Alone  bool        `json:"alone,omitempty"`  // to clear: without the tasks that come after it
+	// Args and Payload are given to the run of the task that is cleared: args over those of its wave, a payload instead of its own.
+	Args    map[string]string `json:"args,omitempty"`
+	Payload json.RawMessage   `json:"payload,omitempty"`
 	// Revision is the run's, or the wave's, when a retry was asked for: one request is one retry, however often it is read.
 	Revision int64     `json:"revision,omitempty"`
 	By       string    `json:"by,omitempty"`
@@ -49,7 +58,7 @@ func StartCommand(id string) string { return id + "-start" }
 // AboutWave reports whether a command of this kind is about a wave.
 func (k CommandKind) AboutWave() bool {
 	switch k {
-	case CommandStartWave, CommandCancelWave, CommandResumeWave, CommandMarkTask:
+	case CommandStartWave, CommandCancelWave, CommandResumeWave, CommandMarkTask, CommandClearTask:
 		return true
 	case CommandStart, CommandCancel, CommandRetry, CommandBackfill:
 	}
@@ -73,6 +82,6 @@ const (
 	WakeJob     WakeKind = "job"     // a job with Pending set
 	WakeDAG     WakeKind = "dag"     // a DAG with Pending set
 	WakeCommand WakeKind = "command" // a Command
-	WakeTask    WakeKind = "task"    // nothing in the store: the task of an attempt has gone from the queue, and nobody has claimed it as far as is known
+	WakeTask    WakeKind = "task"    // nothing in the store: the task of an attempt is gone from the queue, and no executor is known to have claimed it
 	WakeBinary  WakeKind = "binary"  // a binary's versions or aliases have changed; Shard means nothing
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrCursor says that a cursor was not given out by the list it is used on.
+// ErrCursor means that a cursor was not given out by the list it is used on.
 var ErrCursor = errors.New("this cursor does not belong to this list: leave it out to begin at the first page")
 
 // Cursor is the place after the last entry of a page, in the order of a list: by At, then by ID; lists by name leave

@@ -35,7 +35,7 @@ type Definition[S Spec] struct {
 	OneOff bool `json:"one_off,omitempty"`
 	// Deleted marks a tombstone: the name is free again, and the engine has yet to clear what the definition left behind.
 	Deleted bool `json:"deleted,omitempty"`
-	// Pending says that the engine has not acted on this revision yet. Every write by a user sets it; the engine
+	// Pending means that the engine has not acted on this revision yet. Every write by a user sets it; the engine
 	// clears it under the condition that Revision is still the one it acted on.
 	Pending bool `json:"pending,omitempty"`
 
@@ -74,7 +74,7 @@ func (d *Definition[S]) Clone() Definition[S] {
 	return c
 }
 
-// GenerationOf is one earlier or present form of a definition.
+// GenerationOf is one earlier or current version of a definition.
 type GenerationOf[S Spec] struct {
 	UID        string    `json:"uid"`
 	Generation int64     `json:"generation"`
@@ -85,10 +85,10 @@ type GenerationOf[S Spec] struct {
 	Message    string    `json:"message,omitempty"`
 }
 
-// Generation is one form of a job.
+// Generation is one version of a job.
 type Generation = GenerationOf[spec.Job]
 
-// DAGGeneration is one form of a DAG.
+// DAGGeneration is one version of a DAG.
 type DAGGeneration = GenerationOf[spec.DAG]
 
 // DefinitionFilter selects jobs or DAGs for a list, in the order of their names.
@@ -114,11 +114,11 @@ type Definitions[S Spec] interface {
 	List(ctx context.Context, filter DefinitionFilter) (definitions []Definition[S], next string, err error)
 	// Count returns how many living definitions a namespace has.
 	Count(ctx context.Context, namespace string) (int64, error)
-	// Generation returns one form of a definition, with its Source; ErrNotFound if it is not kept.
+	// Generation returns one version of a definition, with its Source; ErrNotFound if it is not kept.
 	Generation(ctx context.Context, uid string, generation int64) (GenerationOf[S], error)
-	// Generations lists the kept forms of a definition below a generation (0: all of them), newest first.
+	// Generations lists the kept versions of a definition below a generation (0: all of them), newest first.
 	Generations(ctx context.Context, uid string, before int64, limit int) ([]GenerationOf[S], error)
-	// DropGenerations deletes the forms below a generation, which is at most the present one, and counts them.
+	// DropGenerations deletes the versions below a generation, which is at most the current one, and counts them.
 	DropGenerations(ctx context.Context, uid string, below int64) (int, error)
 }
 

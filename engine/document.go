@@ -5,8 +5,8 @@ import "strconv"
 // Collection names one of the sets of documents that the truth consists of.
 type Collection string
 
-// The collections. CollectionJobs and CollectionDAGs hold tombstones too; the generations hold every form of a
-// definition that is kept, the present one included.
+// The collections. CollectionJobs and CollectionDAGs hold tombstones too; the generations hold every version of a
+// definition that is kept, the current one included.
 const (
 	CollectionBinaries       Collection = "binaries"
 	CollectionJobs           Collection = "jobs"
@@ -26,7 +26,7 @@ const (
 )
 
 // Collections lists them all, in an order in which they may be put into an empty store: a generation after what it is
-// a form of.
+// a version of.
 func Collections() []Collection {
 	return []Collection{
 		CollectionBinaries, CollectionJobs, CollectionGenerations, CollectionDAGs, CollectionDAGGenerations, CollectionWaves,

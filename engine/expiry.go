@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// Expiry says which documents of history retention takes: those that ended before an instant, of the namespaces to which this
+// Expiry defines which documents of history retention takes: those that ended before an instant, of the namespaces to which this
 // age applies, except those of jobs and DAGs that ask for longer.
 type Expiry struct {
 	Before time.Time
@@ -20,7 +20,7 @@ func (e *Expiry) All() bool {
 	return e.From.IsZero() && len(e.Namespaces) == 0 && len(e.Except) == 0 && len(e.Longer) == 0
 }
 
-// OwnExpiry says which of the runs of a job, or of the waves of a DAG, its own retention takes.
+// OwnExpiry defines which of the runs of a job, or of the waves of a DAG, its own retention takes.
 type OwnExpiry struct {
 	Before time.Time // those that ended before go; zero: none goes by its age
 	// Newest is how many of those that have ended stay, 0 for all. Of the others those go that ended before Settled.

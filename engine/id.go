@@ -38,7 +38,7 @@ func RunSlot(runID string) time.Time {
 	return time.UnixMilli(millis).UTC()
 }
 
-// ManualRunID is the identity of a run asked for by hand, derived from the caller's idempotency key.
+// ManualRunID is the identity of a run triggered manually, derived from the caller's idempotency key.
 func ManualRunID(uid, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return uid + "-k" + lowerBase32.EncodeToString(sum[:15])

@@ -9,7 +9,7 @@ import (
 )
 
 // Incident is a problem that users asked to be notified of, from its first sign until it is over. The engine writes it in
-// the commit of the run, wave or slot that it is about. While it goes on, further signs only count. Once the notifier has
+// the commit of the run, wave or slot that it is about. While it lasts, further signs only count. Once the notifier has
 // its end, the engine removes it.
 type Incident struct {
 	ID       string `json:"id"` // IncidentID: of what it is about and the alert, so there is one at a time
@@ -31,7 +31,7 @@ type Incident struct {
 	Slot   time.Time `json:"slot,omitzero"`  // of the latest sign
 	Reason string    `json:"reason"`         // of the latest sign, in words
 
-	Over    time.Time `json:"over,omitzero"`      // zero while it goes on
+	Over    time.Time `json:"over,omitzero"`      // zero while it lasts
 	OverRun string    `json:"over_run,omitempty"` // what ended it
 	Ended   string    `json:"ended,omitempty"`    // why it is over, in words
 

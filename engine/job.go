@@ -11,15 +11,15 @@ const DefaultNamespace = "default"
 
 // The errors that every store returns. Adapters wrap them with the operation; callers check with errors.Is.
 var (
-	// ErrNotFound says that the thing asked for is not there.
+	// ErrNotFound means that the thing asked for is not there.
 	ErrNotFound = errors.New("not found")
-	// ErrExists says that a thing of this name or id is there already.
+	// ErrExists means that a thing of this name or id is there already.
 	ErrExists = errors.New("exists already")
-	// ErrConflict says that the thing was changed since it was read: read it again and decide anew.
+	// ErrConflict means that the document was changed since it was read: read it again before the next try.
 	ErrConflict = errors.New("changed since it was read")
-	// ErrFull says that there is no space for what was to be written, and that nothing of it was.
+	// ErrFull means that there is no space for what was to be written, and that nothing of it was.
 	ErrFull = errors.New("the disk is full: free some space, nothing was lost that was confirmed")
-	// ErrDamaged says that what is stored is damaged, so that nothing is read from it or written to it any more.
+	// ErrDamaged means that what is stored is damaged, so that nothing is read from it or written to it any more.
 	ErrDamaged = errors.New("the database is damaged")
 )
 
@@ -40,10 +40,10 @@ type ScheduledTask struct {
 	// which slots are: those of the present schedule before Slot, and Taken.
 	Accounted time.Time `json:"accounted,omitzero"`
 	Since     time.Time `json:"since,omitzero"`
-	// Taken are slots that have a run or are in the ledger though the present schedule does not tell: from Slot on those of a
+	// Taken are slots that have a run or are in the ledger although they are not of the current schedule: from Slot on those of a
 	// backfill; before it the latest that an earlier schedule accounted for, or a fixed delay.
 	Taken []time.Time `json:"taken,omitempty"`
-	// PausedUntil is when the pause ended that the engine heard of last, zero for none and Parked while it goes on: slots from Slot on up to
+	// PausedUntil is when the pause ended that the engine heard of last, zero for none and Parked during the pause: slots from Slot on up to
 	// it came in a pause.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Waiting are slots of a DAG's root before Slot that are caught up one wave after the other, and have not had their turn.
@@ -64,5 +64,5 @@ func (t *ScheduledTask) Undecided() time.Time {
 // Takes reports whether a slot is one of Taken.
 func (t *ScheduledTask) Takes(slot time.Time) bool { return slices.ContainsFunc(t.Taken, slot.Equal) }
 
-// Parked is the RunAt of a job whose schedule stands still.
+// Parked is the RunAt of a job whose schedule is suspended.
 var Parked = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

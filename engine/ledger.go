@@ -8,7 +8,7 @@ type Outcome string
 // The outcomes. A slot that fired is a run and has no entry in the ledger.
 const (
 	OutcomeSkipped Outcome = "skipped" // a rule of the definition kept it from firing
-	OutcomeMissed  Outcome = "missed"  // nobody was there to fire it, and catch-up did not bring it back
+	OutcomeMissed  Outcome = "missed"  // no engine was running to fire it, and catch-up did not bring it back
 )
 
 // SlotReason is why.

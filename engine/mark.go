@@ -44,7 +44,7 @@ func (m *RunMark) Lag() (time.Duration, bool) {
 	return max(m.StartedAt.Sub(m.Slot), 0), true
 }
 
-// SlotOf returns the slot that a run's id was derived from; false for a run by hand.
+// SlotOf returns the slot that a run's id was derived from; false for a manual run.
 func SlotOf(runID string) (time.Time, bool) {
 	_, rest, _ := strings.Cut(runID, "-")
 	digits, ok := strings.CutPrefix(rest, "s")

@@ -18,7 +18,7 @@ func TestSlotOfIsWhatSlotRunIDWasMadeOf(t *testing.T) {
 	}
 }
 
-func TestMarkTellsDurationAndLag(t *testing.T) {
+func TestMarkContainsDurationAndLag(t *testing.T) {
 	slot := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	run := Run{ID: "a-s1", Status: StatusSucceeded, Trigger: TriggerSchedule, Slot: slot, StartedAt: slot.Add(time.Second), FinishedAt: slot.Add(3 * time.Second)}
 	mark := run.Mark()

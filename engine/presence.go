@@ -22,7 +22,7 @@ type Presence struct {
 	// Rights are what it may do at the queue; "" of an earlier version.
 	Rights   Rights `json:"rights,omitempty"`
 	Draining bool   `json:"draining,omitempty"`
-	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
+	// Drain is the last order of an operator; nil if there was none.
 	Drain *DrainOrder `json:"drain,omitempty"`
 	// Refused are the tasks that it has refused; nil: none.
 	Refused *Refusals `json:"refused,omitempty"`
@@ -43,7 +43,7 @@ const (
 	RightsWide   Rights = "wide" // everything, with credentials that open everything
 )
 
-// RefusalReason says why an executor refuses a task.
+// RefusalReason is why an executor refuses a task.
 type RefusalReason string
 
 // The reasons.

@@ -14,6 +14,7 @@ type RunFilter struct {
 	DAG       string // by name, through all DAGs that had it: runs of their tasks
 	DAGUID    string
 	Task      string // of a DAG; an index answers for it with JobUID or DAGUID, or with DAG
+	OfJobs    bool   // not those of a DAG's tasks
 	Statuses  []Status
 	Tier      spec.Tier
 	By        string

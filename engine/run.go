@@ -7,7 +7,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Trigger says what asked for a run.
+// Trigger is what started a run.
 type Trigger string
 
 // The triggers.
@@ -20,7 +20,7 @@ const (
 	TriggerUpstream Trigger = "upstream" // of a task in a wave: what it needs has ended
 )
 
-// Run is one execution of a job for one slot, or by hand. Its identity is derived wherever a slot exists.
+// Run is one execution of a job for one slot, or triggered manually. Its identity is derived wherever a slot exists.
 // The shard's owner is the only one who changes a run; others insert manual runs and leave a Command.
 type Run struct {
 	ID       string `json:"id"`
@@ -42,7 +42,7 @@ type Run struct {
 	Upstream bool `json:"upstream,omitempty"`
 
 	Trigger Trigger    `json:"trigger"`
-	By      string     `json:"by,omitempty"` // who, for what was asked for by hand
+	By      string     `json:"by,omitempty"` // who, for what was triggered manually
 	Slot    time.Time  `json:"slot,omitzero"`
 	Status  Status     `json:"status"`
 	Reason  string     `json:"reason,omitempty"`  // why the run has this status, in words for users

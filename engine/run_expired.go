@@ -8,7 +8,7 @@ type ExpiredRuns struct {
 	// Upto is until when they ended, about: how far the deletion has come. Zero if there were none.
 	Upto time.Time
 	// Done is the instant before which the store has nothing left that the expiry takes; zero where it does not know. A caller
-	// goes on from there, also if none was deleted.
+	// continues from there, also if none was deleted.
 	Done time.Time
 	// Beside are those of them beside which something may be kept, see Run.KeepsMore. A store may give others, too.
 	Beside []Run

@@ -28,7 +28,7 @@ func (r *Run) LastLines(most int) (lines []string) {
 
 func shownLine(line []byte) string {
 	text := strings.ToValidUTF8(strings.TrimRightFunc(string(line), unicode.IsSpace), "\uFFFD")
-	text = text[strings.LastIndexByte(text, '\r')+1:] // a progress bar that draws itself anew: what it showed last
+	text = text[strings.LastIndexByte(text, '\r')+1:] // a progress bar that draws itself again: what it showed last
 	text = strings.Map(func(r rune) rune {
 		if r != '\t' && unicode.IsControl(r) {
 			return -1

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-func TestLastLinesAreThoseThatTellWhatHappened(t *testing.T) {
+func TestLastLinesSkipProgressAndBlankLines(t *testing.T) {
 	run := engine.Run{Attempts: []engine.Attempt{
 		{Output: &engine.Output{Tail: []byte("first\n")}},
 		{Output: &engine.Output{Tail: []byte("a\n\n::progress 0.4 at buoy 7\n10%\r50%\rb\x1b[31m!\r\n" + strings.Repeat("é", 200) + "\nc\xff")}},

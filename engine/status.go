@@ -14,7 +14,7 @@ const (
 	StatusRunning          // an executor has claimed the current attempt
 	StatusRetrying         // the last attempt failed; the next is queued at RetryAt
 	StatusSucceeded
-	StatusFailed    // the program said no (an exit code), or it could not be started; it is not tried again
+	StatusFailed    // the program said no (an exit code), or it could not be started; it is not retried
 	StatusTimedOut  // it outlived its timeout and was killed
 	StatusCancelled // a user, or the replace policy, ended it
 	StatusLost      // the executor vanished, and the job is delivered at most once

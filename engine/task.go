@@ -50,11 +50,11 @@ type Task struct {
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
 
-	// Once says that the program may begin once at most: the executor waits for ControlBegin before.
+	// Once means that the program may begin once at most: the executor waits for ControlBegin before.
 	Once bool `json:"once,omitempty"`
 
-	// Again says that a copy of this attempt may have been published before, and be claimed by now. The queue marks the
-	// message with it: such a copy is left to the engine if it waits for so long that nobody may remember that claim.
+	// Again means that a copy of this attempt may have been published before, and be claimed by now. The queue marks the
+	// message with it: such a copy is left to the engine if it waits for so long that its claim may be forgotten.
 	Again bool `json:"-"`
 
 	// How the program reaches the API. The core knows neither; the publisher of the task adds them.
@@ -63,7 +63,7 @@ type Task struct {
 
 	// Sealed are the values of Secrets, by variable, as executors can open them; added like API, and in no store.
 	Sealed map[string][]byte `json:"sealed,omitempty"`
-	// Refused says why the attempt must fail without a start, "" for nothing: a secret of it is not there. Added like API.
+	// Refused is why the attempt must fail without a start, "" for nothing: a secret of it is not there. Added like API.
 	Refused string `json:"refused,omitempty"`
 	// ArtifactRoom is how many bytes of artifacts its namespace may still store, nil for any number. Added like API.
 	ArtifactRoom *int64 `json:"artifact_room,omitempty"`
@@ -140,13 +140,13 @@ const MaxOutputs = 64 << 10
 
 // AttemptState is what the queue knows of an attempt: the answer to the supervisor's question.
 type AttemptState struct {
-	Last     ResultKind // of the attempt's subject, "" if nobody ever claimed it
+	Last     ResultKind // of the attempt's subject, "" if it was never claimed
 	Sequence uint64     // of that message
 	// LockHeld reports whether the attempt's lock exists and names this run and attempt; LockUntil is then the
 	// earliest instant at which it can expire without being refreshed.
 	LockHeld  bool
 	LockUntil time.Time
-	// Waits reports whether the attempt's task is in the queue: nobody has claimed it then, or not acknowledged it.
+	// Waits reports whether the attempt's task is in the queue: it is unclaimed, or claimed and not acknowledged.
 	Waits bool
 	// Since is when the queue was last out of reach, by the asker's clock: what executors could not report before
 	// comes soon after. Zero if the asker does not know.

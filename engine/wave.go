@@ -10,7 +10,7 @@ import (
 // Wave is one pass through a DAG. How far each task has come is not in it: that is derived from the wave's runs. It is
 // written when it is triggered or opens, when a user cancels or resumes it, and when it ends, never for a task alone.
 type Wave struct {
-	ID       string `json:"id"`       // WaveID, or ManualWaveID for what was asked for by hand
+	ID       string `json:"id"`       // WaveID, or ManualWaveID for what was triggered manually
 	Revision int64  `json:"revision"` // 1 when inserted, +1 with each write
 
 	Namespace  string `json:"namespace"`
@@ -21,20 +21,20 @@ type Wave struct {
 	Generation int64  `json:"generation,omitempty"` // of the definition that it began with; 0 until it opens
 
 	Trigger Trigger `json:"trigger"`
-	By      string  `json:"by,omitempty"` // who, for what was asked for by hand
-	// Status is scheduled (asked for by hand, and an earlier wave has not ended), running, succeeded, failed or cancelled.
+	By      string  `json:"by,omitempty"` // who, for what was triggered manually
+	// Status is scheduled (triggered manually, and an earlier wave has not ended), running, succeeded, failed or cancelled.
 	Status Status `json:"status"`
 	Reason string `json:"reason,omitempty"` // in words: what it waits for, or which task failed first
 
-	// Slot is the first of its roots' slots; zero for a wave by hand. Slots says each root's, for a backfill; of any
+	// Slot is the first of its roots' slots; zero for a manual wave. Slots says each root's, for a backfill; of any
 	// other wave each root's slot is on its run.
 	Slot    time.Time            `json:"slot,omitzero"`
 	Slots   map[string]time.Time `json:"slots,omitempty"`
-	Payload json.RawMessage      `json:"payload,omitempty"` // of a wave by hand; the definition's otherwise
+	Payload json.RawMessage      `json:"payload,omitempty"` // of a manual wave; the definition's otherwise
 	Args    map[string]string    `json:"args,omitempty"`    // added to those of the definition
 
 	CreatedAt  time.Time `json:"created_at"`
-	NotBefore  time.Time `json:"not_before,omitzero"` // of a wave by hand that was asked for a later time
+	NotBefore  time.Time `json:"not_before,omitzero"` // of a manual wave that was asked for a later time
 	StartedAt  time.Time `json:"started_at,omitzero"` // it opened
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 	CancelBy   string    `json:"cancel_by,omitempty"` // set once a cancellation is under way
@@ -112,7 +112,7 @@ func WaveID(dagUID string, epoch int64) string {
 	return dagUID + "-w" + strconv.FormatInt(epoch, 10)
 }
 
-// ManualWaveID is the identity of a wave asked for by hand, derived from the caller's idempotency key: its epoch is not
+// ManualWaveID is the identity of a wave triggered manually, derived from the caller's idempotency key: its epoch is not
 // known before it opens.
 func ManualWaveID(dagUID, key string) string { return ManualRunID(dagUID, key) }
 

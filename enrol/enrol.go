@@ -61,7 +61,7 @@ var (
 	ErrNameTaken = errors.New("an executor of this name is enrolled: give another name, or revoke that one first")
 )
 
-// InvalidError says which field cannot be taken as it was given, and why.
+// InvalidError reports which field cannot be taken as it was given, and why.
 type InvalidError struct{ Field, Reason string }
 
 func (e *InvalidError) Error() string { return e.Reason }
@@ -128,7 +128,7 @@ type Register struct {
 	now    func() time.Time
 }
 
-// Config says how a node gives credentials.
+// Config defines how a node gives credentials.
 type Config struct {
 	Issuer Issuer        // nil on nodes that make none
 	Life   time.Duration // of credentials; 0: DefaultLife

@@ -19,7 +19,7 @@ const (
 )
 
 // openAPI passes the program the address of the API, and a token that is good for this attempt only. A program that
-// uses neither loses nothing where there is no API to tell of, or the task brings no key.
+// uses neither loses nothing where there is no API to announce, or the task brings no key.
 func (a *attempt) openAPI(environment *environment, deadline time.Time) {
 	api := cmp.Or(a.e.config.API, a.task.API)
 	if api == "" || a.task.RunKey == "" {

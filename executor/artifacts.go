@@ -244,7 +244,7 @@ func eachEntry(root *os.Root, folder string, visit func(name string) error) erro
 	}
 }
 
-// nameable says why a path cannot be the name of an artifact, which is a key in S3 and part of an address.
+// nameable reports why a path cannot be the name of an artifact, which is a key in S3 and part of an address.
 func nameable(name string) error {
 	switch {
 	case len(name) > maxArtifactName:

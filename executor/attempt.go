@@ -14,7 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/executor/process"
 )
 
-// ending says why an attempt does not end by itself.
+// ending reports why an attempt does not end by itself.
 type ending uint8
 
 const (
@@ -47,7 +47,7 @@ type attempt struct {
 	reports reports
 	mask    *output.Mask   // of the program's token and secrets; nil before its start
 	inputs  string         // the path of $TIDEWHEEL_INPUTS, "" without it
-	beside  sync.WaitGroup // what goes on beside the program: progress, live output
+	beside  sync.WaitGroup // what runs beside the program: progress, live output
 
 	fetchedAt time.Time
 	startedAt time.Time
@@ -112,7 +112,7 @@ func (e *Executor) handle(delivery Delivery) {
 		e.settled(&task, delivery.Nak(0))
 		return
 	}
-	if delivery.Outlived() { // this process stood still, or was long in getting the lock
+	if delivery.Outlived() { // this process was suspended, or was long in getting the lock
 		a.unlock()
 		e.settled(&task, delivery.Nak(0))
 		return
@@ -135,7 +135,7 @@ func (e *Executor) handle(delivery Delivery) {
 	a.unlock()
 }
 
-// lock takes the task's lock, and returns when it was asked for. Where the queue does not answer it is tried again for as
+// lock takes the task's lock, and returns when it was asked for. Where the queue does not answer it is retried for as
 // long as a lock lives: one that was made although the answer was lost would be in everybody's way for that long.
 func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, token uint64, err error) {
 	limit, certain := time.Now().Add(e.config.LockTTL), true
@@ -178,7 +178,7 @@ func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
 	return min(max(time.Until(held.Until), firstLockWait), heldDelay)
 }
 
-// settled records that the queue was not informed of what became of a task. A task that comes again finds lock or claim.
+// settled records that the queue was not informed of what happened to a task. A task that comes again finds lock or claim.
 func (e *Executor) settled(task *engine.Task, err error) {
 	if err != nil {
 		e.log.Warn("a task could not be settled", keyRun, task.Run, keyAttempt, task.Attempt, keyError, err)
@@ -208,7 +208,7 @@ func (a *attempt) leave() {
 	a.quiet()
 }
 
-// quiet ends what goes on beside the program.
+// quiet ends what runs beside the program.
 func (a *attempt) quiet() {
 	a.output.End()
 	a.endProgress()
@@ -328,7 +328,7 @@ func (a *attempt) start(command process.Command) (Running, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.why == endByItself && !time.Now().Before(a.lease.killBy()) {
-		// This executor was stopped for a while, and is faster now than the timer that is to tell it.
+		// This executor was stopped for a while, and is faster now than the timer that is to signal it.
 		a.endBefore(endLost)
 	}
 	if a.why != endByItself {
@@ -348,7 +348,7 @@ func (a *attempt) start(command process.Command) (Running, error) {
 	return program, nil
 }
 
-// stopped says that the program can be signalled no more.
+// stopped reports that the program can be signalled no more.
 func (a *attempt) stopped() {
 	a.mu.Lock()
 	a.program = nil

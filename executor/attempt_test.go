@@ -240,7 +240,7 @@ func TestEndIsReportedThroughAnOutage(t *testing.T) {
 		running := <-p.started
 		r.setAway(true, "finished", "refresh")
 		running.end(process.Exit{Code: 3})
-		pass(time.Minute) // the lock has long expired, and nobody has said so
+		pass(time.Minute) // the lock has long expired, and no watch has reported it
 		r.setAway(false, "finished", "refresh")
 		if finish := r.finish(task); finish.ExitCode == nil || *finish.ExitCode != 3 || finish.HandedBack {
 			t.Errorf("%+v", finish)
@@ -334,7 +334,7 @@ func TestDrainGivesTimeAndHandsBack(t *testing.T) {
 	})
 }
 
-func TestPresenceTellsWhatRuns(t *testing.T) {
+func TestPresenceListsRunningAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		task := r.task("")
 		r.send(task)

@@ -20,7 +20,7 @@ type Config struct {
 	Host    string      // for people; default: the machine's name
 	Version string      // for people
 	Tiers   []spec.Tier // its own first, then those it serves when idle
-	// ShareTiers says that all of Tiers are its own: each gets its share while several wait, where otherwise the first goes before all.
+	// ShareTiers means that all of Tiers are its own: each gets its share while several wait, where otherwise the first goes before all.
 	ShareTiers bool
 	Slots      int // attempts at once
 	// Labels are what jobs may ask for by runs_on.

@@ -21,6 +21,6 @@
 // others, folders below the system's one for temporary files are used instead (process.Place), and removed when Run
 // ends. All programs of an executor share the user, and one could look at another's files and memory.
 //
-// It may import engine, spec, internal/runtoken and internal/sparse, and no adapter: it speaks to the queue and the blobs
+// It may import engine, spec, internal/runtoken and internal/logthrottle, and no adapter: it speaks to the queue and the blobs
 // through the ports in ports.go.
 package executor

@@ -18,7 +18,7 @@ func TestDrainHandsBackAtOnceWhatHasNotBegun(t *testing.T) {
 		running := r.task("1")
 		r.send(running)
 		program := <-p.started
-		r.fail(1 << 30) // the store is away
+		r.fail(1 << 30) // the store is unavailable
 		fetching := r.task("2")
 		r.send(fetching)
 		r.saw("ack", 2)

@@ -15,7 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/cache"
 	"github.com/tidewheel/tidewheel/executor/process"
-	"github.com/tidewheel/tidewheel/internal/sparse"
+	"github.com/tidewheel/tidewheel/internal/logthrottle"
 )
 
 // The keys of log records.
@@ -48,10 +48,10 @@ type Executor struct {
 	// noInputs is the file of $TIDEWHEEL_INPUTS of tasks that are given nothing.
 	noInputs string
 
-	hold    chan bool     // to the pull: whether it stands still; only the last word counts
-	ordered chan struct{} // holds one: an order was left
-	tries   atomic.Uint64 // counts tasks that were given
-	sayings sparse.Sayings
+	hold     chan bool     // to the pull: whether it stands still; only the last word counts
+	ordered  chan struct{} // holds one: an order was left
+	tries    atomic.Uint64 // counts tasks that were given
+	throttle logthrottle.Throttle
 
 	mu      sync.Mutex
 	running map[attemptKey]*attempt
@@ -101,7 +101,7 @@ func (e *Executor) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHost()) }()
-	// Controls and reports go on while the last programs end.
+	// Controls and reports continue while the last programs end.
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.base, e.intake = base, ctx
 	pulled := make(chan struct{})

@@ -259,7 +259,7 @@ func (q *queue) DrainOrder(context.Context, string) (engine.DrainOrder, bool, er
 }
 
 // drain leaves an order for the executor, and notifies it unless the message is lost.
-func (q *queue) drain(draining, told bool) {
+func (q *queue) drain(draining, notify bool) {
 	<-q.heard
 	q.mu.Lock()
 	order := engine.DrainOrder{Draining: draining, By: "ada", At: time.Now(), Revision: 1}
@@ -269,7 +269,7 @@ func (q *queue) drain(draining, told bool) {
 	q.order = &order
 	controls := q.controls
 	q.mu.Unlock()
-	if told {
+	if notify {
 		controls(engine.Control{Kind: engine.ControlDrain, Executor: "here"})
 	}
 }

@@ -16,7 +16,7 @@ const (
 	lastFetchRetry  = 2 * time.Second
 )
 
-// fetch gets the program's file, trying again while the store is out of reach: that is nobody's fault, so an attempt
+// fetch gets the program's file, trying again while the store is out of reach: no program is at fault, so an attempt
 // that gets nothing for FetchTimeout is handed back.
 func (a *attempt) fetch() (got *cache.File, refused *failure) {
 	if file := a.e.cache.Have(a.task.Digest); file != nil && a.ctx.Err() == nil {
@@ -29,7 +29,7 @@ func (a *attempt) fetch() (got *cache.File, refused *failure) {
 	defer cancel()
 	damaged := false
 	var reason error // the last that is not the end of ctx
-	since, told := now(), false
+	since, reported := now(), false
 	fetched := make(chan bool, 1)
 	defer func() { fetched <- got != nil }()
 	for pause := firstFetchRetry; ; pause = min(2*pause, lastFetchRetry) {
@@ -56,9 +56,9 @@ func (a *attempt) fetch() (got *cache.File, refused *failure) {
 		}
 		a.e.log.Warn("a run waits for S3, which has not given its program; it is tried again",
 			keyRun, a.task.Run, keyAttempt, a.task.Attempt, "digest", a.task.Digest, "since", since, "after", pause, keyError, err)
-		if !told {
-			told = true
-			a.beside.Go(func() { a.tellWait(since, fetched) })
+		if !reported {
+			reported = true
+			a.beside.Go(func() { a.reportWait(since, fetched) })
 		}
 		if waited(ctx, pause) {
 			if a.ctx.Err() != nil {
@@ -77,7 +77,7 @@ func (a *attempt) stoppedBefore() *failure {
 }
 
 // tellWait shows on the run what it waits for, and when the wait is over.
-func (a *attempt) tellWait(since time.Time, fetched <-chan bool) {
+func (a *attempt) reportWait(since time.Time, fetched <-chan bool) {
 	tell := func(words string) {
 		result := a.result(engine.ResultProgress)
 		result.Waits = words

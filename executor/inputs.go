@@ -124,7 +124,7 @@ func (a *attempt) bringFiles(brought *inbox) *failure {
 	}
 }
 
-// bringFile fetches one artifact. Where the store is out of reach it is tried again.
+// bringFile fetches one artifact. Where the store is out of reach it is retried.
 func (a *attempt) bringFile(ctx context.Context, brought *inbox, name string, in *engine.Input, artifact *engine.Artifact) error {
 	which := fmt.Sprintf("the artifact %s of task %s", artifact.Name, in.Task)
 	damaged := false
@@ -151,7 +151,7 @@ func (a *attempt) bringFile(ctx context.Context, brought *inbox, name string, in
 	})
 }
 
-// noting remembers why reading failed, to tell it from a failure to write.
+// noting remembers why reading failed, to distinguish it from a failure to write.
 type noting struct {
 	reader io.Reader
 	err    error

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,11 +35,12 @@ func TestMain(m *testing.M) {
 	default:
 		os.Exit(m.Run())
 	}
+	status := 0
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		status = 1
 	}
-	os.Exit(0)
+	syscall.Exit(status) // os.Exit waits for a second for other threads' races
 }
 
 // rig is an executor that runs, with its queue and blobs.

@@ -6,7 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// obey does what an operator has ordered last: it stops to take tasks, or goes on. What says that there is an order may
+// obey does what an operator has ordered last: it stops taking tasks, or resumes. What says that there is an order may
 // be lost, so that it is also looked for with every presence.
 func (e *Executor) obey() {
 	ctx, cancel := context.WithTimeout(e.base, e.config.PresenceEvery)

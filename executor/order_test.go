@@ -19,13 +19,13 @@ func (r *rig) announced() engine.Presence {
 }
 
 // An executor that an operator drains takes nothing new, lets end what runs, hands on what has not begun, and says so;
-// when it gets the order to go on it does, whether its programs have ended or not.
+// when it gets the order to resume, it does, whether its programs have ended or not.
 func TestOrderedDrain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		running := r.task("1")
 		r.send(running)
 		program := <-p.started
-		r.fail(1 << 30) // the store is away
+		r.fail(1 << 30) // the store is unavailable
 		fetching := r.task("2")
 		r.send(fetching)
 		r.saw("ack", 2)
@@ -83,7 +83,7 @@ func TestOrderIsFoundWithoutTheWord(t *testing.T) {
 		r.queue.mu.Unlock()
 		pass(time.Minute)
 		if !r.announced().Draining {
-			t.Error("it goes on because the order is not kept any more")
+			t.Error("it continues because the order is not kept any more")
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestOutputBeyondItsLimitIsCountedAndDropped(t *testing.T) {
 	}
 }
 
-func TestStoreThatIsAwayHoldsTheProgramUpAndNoMore(t *testing.T) {
+func TestUnavailableObjectStoreOnlyDelaysTheProgram(t *testing.T) {
 	r := newRig(t)
 	r.hold = make(chan struct{})
 	task := r.task("head -c 3000000 /dev/zero; echo done > finished")
@@ -100,7 +100,7 @@ func TestProgressIsReportedOnceASecondAndTheLatestWins(t *testing.T) {
 	}
 }
 
-func TestOutputIsShownToWhoWatches(t *testing.T) {
+func TestOutputIsStreamedToFollowers(t *testing.T) {
 	r := newRig(t)
 	gate := reachable(t) + "/gate"
 	mkfifo(t, gate)

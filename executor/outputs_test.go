@@ -89,7 +89,7 @@ func FuzzOutputs(f *testing.F) {
 	})
 }
 
-func TestOutputsAreMaskedWithoutBeingWrittenAnew(t *testing.T) {
+func TestOutputsAreMaskedInPlace(t *testing.T) {
 	mask := output.NewMask(nil, []byte("hunter2"), []byte("4711"), []byte(`"a":1`))
 	for outputs, want := range map[string]string{
 		`{"a":1.10, "b":[1e3]}`:                `{"a":1.10, "b":[1e3]}`, // as it came

@@ -34,11 +34,11 @@ type Queue interface {
 	Controls(ctx context.Context, handle func(engine.Control)) error
 	// LogFrame shows a piece of an attempt's output to the users who watch it. It does not wait and may be lost.
 	LogFrame(frame engine.LogFrame) error
-	// Announce says that this executor is alive; it must be called again within ttl. A last one with ttl 0 withdraws it.
+	// Announce means that this executor is alive; it must be called again within ttl. A last one with ttl 0 withdraws it.
 	Announce(ctx context.Context, presence engine.Presence, ttl time.Duration) error
 }
 
-// PullConfig says which work an executor takes.
+// PullConfig defines which work an executor takes.
 type PullConfig struct {
 	Executor      string      // id
 	Tiers         []spec.Tier // its own first, then those it serves when idle
@@ -58,10 +58,10 @@ type Delivery interface {
 	Task() (engine.Task, error)
 	// Refuse ends this copy, for the reason that Task gave. The engine publishes the run again if it waits.
 	Refuse(*RefusedError) error
-	// Confirm says why the engine must confirm that the attempt may begin, "" if it need not; after Task. Once the claims of
+	// Confirm is why the engine must confirm that the attempt may begin, "" if it need not; after Task. Once the claims of
 	// its time may be forgotten a copy that was kept and sent again looks like one that has waited.
 	Confirm() string
-	// Outlived reports whether other copies of the task may have been given out so long ago that nobody remembers a claim
+	// Outlived reports whether other copies of the task may have been delivered so long ago that a claim is forgotten
 	// any more: then this one must not be claimed.
 	Outlived() bool
 	// Ack ends the queue's part.
@@ -70,10 +70,10 @@ type Delivery interface {
 	Nak(delay time.Duration) error
 }
 
-// RefusedError says that a task must not run.
+// RefusedError reports that a task must not run.
 type RefusedError struct {
 	Reason  engine.RefusalReason
-	Subject string // where it stood; nobody vouches for it
+	Subject string // where it stood; it is not verified
 	Err     error
 }
 
@@ -82,7 +82,7 @@ func (e *RefusedError) Error() string {
 }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// NotYetError says that a task must be put back: this executor may not know yet what it takes to verify it, and another may.
+// NotYetError reports that a task must be put back: this executor may not know yet what it takes to verify it, and another may.
 type NotYetError struct {
 	Delay time.Duration // for which it is put back
 	Err   error
@@ -97,11 +97,11 @@ type LockHolder struct {
 	Attempt  int    `json:"attempt"`
 	Executor string `json:"executor"`
 	// Try distinguishes the lock's holder from any other that got the same attempt; the same word in all tries to make one
-	// lock, so that one which was made although its answer was lost is known to be this holder's. "" leaves that open.
+	// lock, so that a lock whose answer was lost is recognized as this holder's. "" leaves that open.
 	Try string `json:"try,omitempty"`
 }
 
-// HeldError says that another attempt holds the lock, and until when at the earliest.
+// HeldError reports that another attempt holds the lock, and until when at the earliest.
 type HeldError struct {
 	Key    string
 	Holder LockHolder
@@ -114,9 +114,9 @@ func (e *HeldError) Error() string {
 
 // The errors that a queue returns when another executor or an engine was first.
 var (
-	// ErrClaimed says that the attempt was claimed or revoked before.
+	// ErrClaimed means that the attempt was claimed or revoked before.
 	ErrClaimed = errors.New("the attempt is claimed already")
-	// ErrFenced says that the attempt or the lock has another owner by now: stop, and change nothing.
+	// ErrFenced means that the attempt or the lock has another owner by now: stop, and change nothing.
 	ErrFenced = errors.New("fenced: the attempt or its lock has passed on")
 )
 
@@ -147,7 +147,7 @@ type LogWriter interface {
 	Close() (LogInfo, error)
 }
 
-// LogInfo says how much of an output is stored.
+// LogInfo reports how much of an output is stored.
 type LogInfo struct {
 	Size   int64 // bytes
 	Lines  int64

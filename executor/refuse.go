@@ -6,14 +6,14 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// maxWhy bounds what a presence repeats of a message that nobody vouches for, in bytes.
+// maxWhy bounds the text of an unverified message in a presence, in bytes.
 const maxWhy = 400
 
-// refuse reports a task that must not run: in the log, to the observer, and in what this executor says of itself.
+// refuse reports a task that must not run: in the log, to the observer, and in the presence of this executor.
 func (e *Executor) refuse(refused *RefusedError) {
 	why := refused.Error()
-	if passed, say := e.sayings.Say("refused "+string(refused.Reason), time.Now()); say {
-		e.log.Error("a task is refused and does not run", "reason", refused.Reason, keyError, why, "as_often_before", passed)
+	if suppressed, ok := e.throttle.Allow("refused "+string(refused.Reason), time.Now()); ok {
+		e.log.Error("refused a task; it does not run", "reason", refused.Reason, keyError, why, "suppressed", suppressed)
 	}
 	e.observer.TaskRefused(refused.Reason)
 	e.mu.Lock()
@@ -21,15 +21,15 @@ func (e *Executor) refuse(refused *RefusedError) {
 	e.refused = engine.Refusals{Count: e.refused.Count + 1, Last: refused.Reason, Why: why[:min(len(why), maxWhy)], At: time.Now().UTC()}
 }
 
-// putBackUnverified gives a task back that may be verified later or elsewhere. It is refused only when that goes on.
+// putBackUnverified returns a task to the queue that may be verified later, or by another executor.
 func (e *Executor) putBackUnverified(task *engine.Task, delivery Delivery, why *NotYetError) {
-	if passed, say := e.sayings.Say("not yet", time.Now()); say {
-		e.log.Warn("a task is put back, as it cannot be verified here yet", keyError, why, "as_often_before", passed)
+	if suppressed, ok := e.throttle.Allow("not yet", time.Now()); ok {
+		e.log.Warn("returned a task to the queue, because it cannot be verified here yet", keyError, why, "suppressed", suppressed)
 	}
 	e.settled(task, delivery.Nak(why.Delay))
 }
 
-// refusals are what was refused so far; nil: nothing.
+// refusals returns what this executor has refused so far; nil if nothing.
 func (e *Executor) refusals() *engine.Refusals {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -52,7 +52,7 @@ func TestRefusedTaskDoesNotRunAndIsReported(t *testing.T) {
 	})
 }
 
-// A task that cannot be verified yet is no refusal: keys that rotate, and a server that is away for a minute, would be an alarm.
+// A task that cannot be verified yet is no refusal: keys that rotate, and a server that is unavailable for a minute, would be an alarm.
 func TestTaskThatCannotBeVerifiedYetIsPutBackAndNotReported(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		put := make(chan time.Duration, 1)
@@ -89,7 +89,7 @@ func TestOldTaskBeginsWhenTheEngineConfirmsIt(t *testing.T) {
 	})
 }
 
-// A task of before that is sent again when nobody remembers its claim finds no engine that confirms it.
+// An old task that is redelivered after its claim is forgotten finds no engine that confirms it.
 func TestOldTaskThatNoEngineConfirmsIsReportedAsReplayed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		task := r.task("")

@@ -9,14 +9,14 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// How often a message is tried again.
+// How often a message is retried.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 500 * time.Millisecond
 )
 
-// reports are an attempt's messages, one after the other: each is published under the condition that the one before it
-// is the last, so that none may be sent before it is certain what became of the one before it.
+// reports are an attempt's messages, one after the other: each is published under the condition that the previous one
+// is the last, so that none may be sent before it is certain what happened to the previous one.
 type reports struct {
 	mu       sync.Mutex
 	sequence uint64
@@ -35,7 +35,7 @@ func (a *attempt) result(kind engine.ResultKind) engine.Result {
 	}
 }
 
-// errOutlived says that an attempt may not be claimed any more: it may be over, and nobody remember it.
+// errOutlived means that an attempt may not be claimed any more: it may be over and forgotten.
 var errOutlived = errors.New("it was delivered too long ago")
 
 // claim makes the attempt ours, or returns ErrClaimed. It tries until the lock could expire, or the delivery is too old: a
@@ -46,7 +46,7 @@ func (a *attempt) claim(delivery Delivery, until time.Time) error {
 	ctx, cancel := context.WithDeadline(a.e.base, until)
 	defer cancel()
 	return a.persist(ctx, func(ctx context.Context) (err error) {
-		if ctx.Err() != nil || delivery.Outlived() { // this process may have stood still
+		if ctx.Err() != nil || delivery.Outlived() { // this process may have was suspended
 			cancel()
 			return errOutlived
 		}
@@ -76,8 +76,8 @@ func (a *attempt) persist(ctx context.Context, try func(context.Context) error) 
 		if err == nil || errors.Is(err, ErrClaimed) || errors.Is(err, ErrFenced) || ctx.Err() != nil {
 			return err
 		}
-		if passed, say := a.e.sayings.Say("sent again", time.Now()); say {
-			a.e.log.Warn("the queue did not take a message; it is sent again", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err, "as_often_before", passed)
+		if suppressed, ok := a.e.throttle.Allow("sent again", time.Now()); ok {
+			a.e.log.Warn("the queue did not accept a message; sending it again", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err, "suppressed", suppressed)
 		}
 		if waited(ctx, pause) {
 			return err

@@ -100,7 +100,7 @@ func (a *attempt) unbegun(failed *failure) *engine.Finish {
 	return finish
 }
 
-// cutShort says why an attempt did not end by itself, and reports whether that is so.
+// cutShort reports why an attempt did not end by itself, and reports whether that is so.
 func (a *attempt) cutShort(finish *engine.Finish) bool {
 	switch a.reason() {
 	case endByItself:
@@ -164,7 +164,7 @@ func (a *attempt) ended(exit process.Exit) *engine.Finish {
 	return finish
 }
 
-// explain says why the system did not start the program.
+// explain returns why the system did not start the program.
 func (a *attempt) explain(err error, file *cache.File, path string) *failure {
 	here := "executor " + a.e.config.ID
 	direct := path == file.Path

@@ -212,7 +212,7 @@ func TestCacheThatWasEmptiedIsFilledAgain(t *testing.T) {
 	}
 }
 
-func TestLimitsAreToldInWords(t *testing.T) {
+func TestExceededLimitIsNamedInTheError(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("limits need Linux")
 	}

@@ -20,9 +20,9 @@ func (r noRunner) Start(process.Command, io.Writer) (Running, error) {
 	return nil, errors.New("it must not be started")
 }
 
-// An executor that goes on after a stop may come to the start of a program before any timer tells it that the lock is
+// An executor that continues after a stop may come to the start of a program before any timer signals that the lock is
 // no longer its own.
-func TestStartLooksAtTheLockItself(t *testing.T) {
+func TestStartChecksTheLockWithoutATimer(t *testing.T) {
 	const margin = time.Second
 	a := &attempt{
 		e:     &Executor{runner: noRunner{t}},
@@ -62,19 +62,19 @@ func TestProgramThatWouldBeginTooLateIsHandedBack(t *testing.T) {
 	}
 }
 
-// told is a Runner and a speaker that records its calls in order.
-type told struct{ events []string }
+// recorder is a Runner and a speaker that records its calls in order.
+type recorder struct{ events []string }
 
-func (o *told) Start(process.Command, io.Writer) (Running, error) {
+func (o *recorder) Start(process.Command, io.Writer) (Running, error) {
 	o.events = append(o.events, "start")
 	return began{}, nil
 }
 
-func (o *told) Speak(until time.Time) {
+func (o *recorder) Speak(until time.Time) {
 	o.events = append(o.events, "speak until "+time.Until(until).Round(time.Second).String())
 }
 
-func (*told) Silenced(time.Time) bool { return false }
+func (*recorder) Silenced(time.Time) bool { return false }
 
 // began is a program.
 type began struct{ Running }
@@ -85,17 +85,17 @@ func (began) Started() time.Time { return time.Now() }
 func TestGuardianKnowsUntilWhenAProgramMayLiveBeforeItBegins(t *testing.T) {
 	const ttl, margin = 20 * time.Second, 2 * time.Second
 	for name, test := range map[string]struct {
-		told time.Duration
-		want []string
+		deadline time.Duration
+		want     []string
 	}{
-		"it was told":                     {told: 10 * time.Second, want: []string{"start"}},
-		"what it was told has passed":     {told: -time.Second, want: []string{"speak until 15s", "start"}},
-		"it was told later than the lock": {told: ttl, want: []string{"speak until 15s", "start"}},
+		"its deadline is earlier than the lock": {deadline: 10 * time.Second, want: []string{"start"}},
+		"its deadline has passed":               {deadline: -time.Second, want: []string{"speak until 15s", "start"}},
+		"its deadline is later than the lock":   {deadline: ttl, want: []string{"speak until 15s", "start"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := &told{}
+			host := &recorder{}
 			e := &Executor{config: Config{LockTTL: ttl, LockMargin: margin}, runner: host, host: host, running: map[attemptKey]*attempt{}}
-			e.watch.told = time.Now().Add(test.told)
+			e.watch.deadline = time.Now().Add(test.deadline)
 			a := &attempt{e: e, lease: &lease{until: time.Now().Add(16 * time.Second), margin: margin}}
 			e.running[attemptKey{"run", 1}] = a
 			a.ctx, a.cancel = context.WithCancelCause(t.Context())
@@ -115,7 +115,7 @@ type actor struct{ at time.Time }
 func (actor) Speak(time.Time)                 {}
 func (g actor) Silenced(began time.Time) bool { return !began.After(g.at) }
 
-// Who has killed a program decides whether it is tried again: by the guardian it was lost, by anybody else it failed.
+// Who has killed a program decides whether it is retried: by the guardian it was lost, by anybody else it failed.
 func TestWhatTheGuardianHasKilledIsLost(t *testing.T) {
 	acted := time.Now()
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestWhatTheGuardianHasKilledIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &Executor{host: actor{acted}}
-			e.watch.told = acted.Add(time.Hour) // told since
+			e.watch.deadline = acted.Add(time.Hour) // a later deadline
 			a := &attempt{e: e, startedAt: test.began, why: test.why}
 			a.ctx, a.cancel = context.WithCancelCause(t.Context())
 			a.blame(process.Exit{Signal: test.signal})

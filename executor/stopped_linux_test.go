@@ -101,7 +101,7 @@ func readFinish(t *testing.T, out *bufio.Reader) *engine.Finish {
 }
 
 // An executor that is stopped can refresh no lock and kill no program. Its guardian kills the program before another
-// executor can take the lock. When the executor goes on, it knows that the program did not fail by itself.
+// executor can take the lock. When the executor continues, it knows that the program did not fail by itself.
 func TestProgramOfAStoppedExecutorIsKilledBeforeItsLockCanPass(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
@@ -141,7 +141,7 @@ func TestProgramOfAStoppedExecutorIsKilledBeforeItsLockCanPass(t *testing.T) {
 	}
 }
 
-// An executor that was stopped between its claim and the start of the program has lost the lock when it goes on.
+// An executor that was stopped between its claim and the start of the program has lost the lock when it continues.
 func TestProgramIsNotStartedWithALockThatMayHavePassed(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
@@ -164,7 +164,7 @@ func TestProgramIsNotStartedWithALockThatMayHavePassed(t *testing.T) {
 	if finish := readFinish(t, out); !finish.HandedBack || !finish.StartedAt.IsZero() {
 		t.Errorf("it was reported as %+v", finish)
 	}
-	if said, err := io.ReadAll(read); err != nil || len(said) > 0 { // it ends as nobody holds the other end
+	if said, err := io.ReadAll(read); err != nil || len(said) > 0 { // it ends because no process holds the other end
 		t.Errorf("the program says %q, %v", said, err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 // their locks are about to pass on. So, several times in the life of a lock, it sends the guardian the first instant at
 // which one of them must be dead. The guardian acts if that instant passes without a later one.
 type watch struct {
-	mu   sync.Mutex
-	told time.Time // the instant that the guardian has; zero before the first one
+	mu       sync.Mutex
+	deadline time.Time // that the guardian has; zero before the first one
 }
 
 // speaksPerLock is how often the executor sends the guardian an instant in the life of a lock.
@@ -49,7 +49,7 @@ func (e *Executor) speak() {
 			until = end
 		}
 	}
-	e.watch.told = until
+	e.watch.deadline = until
 	e.host.Speak(until)
 }
 
@@ -58,7 +58,7 @@ func (e *Executor) speak() {
 func (w *watch) let(a *attempt) {
 	end := a.lease.killBy().Add(a.e.config.LockMargin / 2)
 	w.mu.Lock()
-	watched := time.Now().Before(w.told) && !end.Before(w.told)
+	watched := time.Now().Before(w.deadline) && !end.Before(w.deadline)
 	w.mu.Unlock()
 	if !watched {
 		a.e.speak()

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/dag"
 )
 
-// stepsTemplate adds groups of steps: each group waits for the one before it.
+// stepsTemplate adds groups of steps: each group waits for the previous one.
 func (a *argo) stepsTemplate(t node, needs, stack []string, prefix string, values map[string]string) []string {
 	before := needs
 	for _, group := range t.get("steps").list() {

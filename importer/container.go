@@ -135,7 +135,7 @@ func zoned(schedule, zone string) (string, string) {
 	return schedule, zone
 }
 
-// suspended notes that a definition is to be paused by hand.
+// suspended notes that a definition is to be paused manually.
 func (b *builder) suspended(n node, kind, name string) {
 	if n.get("suspend").yes() {
 		b.note(n.get("suspend").line(), "%s is suspended: after apply, tidewheel pause %s %s", name, kind, validName(name))

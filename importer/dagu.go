@@ -129,7 +129,7 @@ func (d *dagu) parameters(n node) {
 		d.environment(n, d.env)
 	}
 	if len(d.env) > before {
-		d.note(n.line(), "params are variables with these values; a run by hand changes them by --arg")
+		d.note(n.line(), "params are variables with these values; a manual run changes them by --arg")
 	} else {
 		d.note(n.line(), "params without names ($1, $2) are left out: name them")
 	}
@@ -141,7 +141,7 @@ func (d *dagu) alerts(n node) *spec.Alerts {
 		alerts.On = append(alerts.On, spec.AlertFailed)
 	}
 	if n.get("success").yes() {
-		d.note(n.get("success").line(), "mailOn.success is left out: people are told of failures, and of the recovery after one")
+		d.note(n.get("success").line(), "mailOn.success is left out: users are notified of failures, and of the recovery after one")
 	}
 	if len(alerts.On) == 0 {
 		return nil
@@ -156,7 +156,7 @@ type daguStep struct {
 	name string
 }
 
-// steps reads the steps. Without depends and type: graph, each comes after the one before it; a list in the list is a group whose
+// steps reads the steps. Without depends and type: graph, each comes after the previous one; a list in the list is a group whose
 // steps run side by side.
 func (d *dagu) steps(n node, result *spec.DAG) {
 	groups := d.groups(n.get("steps"))
@@ -300,7 +300,7 @@ func (d *dagu) retry(s daguStep, task *spec.Task) {
 func (d *dagu) goesOn(s daguStep) {
 	for _, key := range []string{"continueOn", "continue_on"} {
 		if n := s.get(key); !n.none() {
-			d.note(n.line(), "step %s goes on after a failure: give the tasks that need it trigger: all_done", s.name)
+			d.note(n.line(), "step %s continues after a failure: give the tasks that need it trigger: all_done", s.name)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (s *scanner) stringBody(quotes string, raw bool) string {
 		case raw:
 			b.WriteByte('\\')
 			b.WriteByte(escaped)
-		case escaped == '\n': // the line goes on
+		case escaped == '\n': // the line continues
 		case i >= 0:
 			b.WriteByte("\n\t\\'\""[i])
 		default:

@@ -9,11 +9,11 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Result is what became of one file.
+// Result is what happened to one file.
 type Result struct {
 	// Documents are in the order of the file. Their names are unique.
 	Documents []spec.Document
-	// Notes say what did not map and what is to be done, in the order of the lines.
+	// Notes report what did not map and what is to be done, in the order of the lines.
 	Notes []Note
 }
 

@@ -38,7 +38,7 @@ type Header struct {
 	Format    int       `json:"format"`
 	Tidewheel string    `json:"tidewheel"` // the version that made it
 	CreatedAt time.Time `json:"created_at"`
-	// Running says that the server went on while it was made. What was queued then may have begun since.
+	// Running reports whether the server was running while the backup was made. What was queued then may have begun since.
 	Running bool `json:"running"`
 	Logs    bool `json:"logs"` // outputs of runs are in it
 }
@@ -143,13 +143,13 @@ func sectionOf(entry string) string {
 // DocumentsSection names the section of a collection.
 func DocumentsSection(of engine.Collection) string { return documentsFolder + string(of) }
 
-// ErrNotBackup says that a file is something else than a backup.
+// ErrNotBackup means that a file is something else than a backup.
 var ErrNotBackup = errors.New("it is no backup of Tidewheel")
 
-// ErrCutOff says that the end of a backup is missing.
+// ErrCutOff means that the end of a backup is missing.
 var ErrCutOff = errors.New("the backup is cut off: its end is missing")
 
-// NewerError says that a backup was written by a version that writes a later form.
+// NewerError reports that a backup was written by a version that writes a later form.
 type NewerError struct {
 	Format    int
 	Tidewheel string
@@ -159,7 +159,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("the backup was made by a newer Tidewheel (%s, format %d; this one knows %d): use that version", e.Tidewheel, e.Format, format)
 }
 
-// DamagedError says that a backup does not hold what its manifest says.
+// DamagedError reports that a backup does not hold what its manifest says.
 type DamagedError struct{ What string }
 
 func (e *DamagedError) Error() string { return "the backup is damaged: " + e.What }

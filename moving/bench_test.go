@@ -16,7 +16,7 @@ const benchRuns = 50_000
 func fullStore(b *testing.B) *sqlite.Store {
 	b.Helper()
 	store := emptyStore(b)
-	household(b, store, nil, benchRuns)
+	seedStore(b, store, nil, benchRuns)
 	return store
 }
 

@@ -15,7 +15,7 @@ type Position struct {
 	Place      string            `json:"place,omitempty"`      // in it, as its store names it
 }
 
-// ErrChanged says that the source was written to while it was copied.
+// ErrChanged means that the source was written to while it was copied.
 var ErrChanged = errors.New("what is copied was changed meanwhile")
 
 // CopyDocuments copies all documents of a store to another, and compares both. It starts where an earlier call stopped,

@@ -41,7 +41,7 @@ func CopyObjects(ctx context.Context, from, to Objects, progress Progress) (coun
 	return count, damaged, nil
 }
 
-// errGone says that an object of the source is not there any more.
+// errGone means that an object of the source is not there any more.
 var errGone = errors.New("it is gone")
 
 // copyObject makes an object of the target that of the source, and returns its sha256 in hex.

@@ -20,9 +20,9 @@ func digestOf(data []byte) string {
 var errPower = errors.New("the power went")
 
 // A copy that breaks off anywhere is gone on with, and ends with the same.
-func TestACopyGoesOnWhereItBrokeOff(t *testing.T) {
+func TestACopyResumesWhereItWasInterrupted(t *testing.T) {
 	from := openSQLite(t)
-	household(t, from, nil, 1600)
+	seedStore(t, from, nil, 1600)
 	want := all(t, from)
 	for stop := range 5 {
 		to := memory.New()
@@ -49,10 +49,10 @@ func TestACopyGoesOnWhereItBrokeOff(t *testing.T) {
 	}
 }
 
-// A source that went on after a copy had broken off is copied anew: what is gone there is gone here, too.
+// A source that was used after an interrupted copy is copied again: what is gone there is gone here, too.
 func TestACopyOfWhatHasChangedSince(t *testing.T) {
 	from, to := openSQLite(t), memory.New()
-	household(t, from, nil, 1600)
+	seedStore(t, from, nil, 1600)
 	var position moving.Position
 	_, err := moving.CopyDocuments(t.Context(), from, to, position, func(p moving.Position) error {
 		position = p
@@ -64,7 +64,7 @@ func TestACopyOfWhatHasChangedSince(t *testing.T) {
 	if err := from.DropDocuments(t.Context(), engine.CollectionCommands); err != nil {
 		t.Fatal(err)
 	}
-	household(t, from, nil, 1500)
+	seedStore(t, from, nil, 1500)
 	run := all(t, from)["runs "+engine.SlotRunID("aaaaaaaaaaaaaaaa", noon)].(engine.Run)
 	run.Revision, run.Status = 99, engine.StatusSucceeded
 	if err := from.PutDocuments(t.Context(), []engine.Document{run}); err != nil {
@@ -94,7 +94,7 @@ func (b *busy) View(ctx context.Context, read func(engine.DocumentPages) error) 
 
 func TestACopyOfWhatChangesIsRefused(t *testing.T) {
 	from := &busy{Store: memory.New(), t: t}
-	household(t, from, nil, 10)
+	seedStore(t, from, nil, 10)
 	if _, err := moving.CopyDocuments(t.Context(), from, memory.New(), moving.Position{}, nil, nil); !errors.Is(err, moving.ErrChanged) {
 		t.Fatalf("got %v", err)
 	}
@@ -110,7 +110,7 @@ func (f forgetful) PutDocuments(ctx context.Context, documents []engine.Document
 
 func TestACopyThatLosesSomethingIsNoticed(t *testing.T) {
 	from := memory.New()
-	household(t, from, nil, 10)
+	seedStore(t, from, nil, 10)
 	var different *moving.DifferentError
 	if _, err := moving.CopyDocuments(t.Context(), from, forgetful{memory.New()}, moving.Position{}, nil, nil); !errors.As(err, &different) || different.Want != different.Got+1 {
 		t.Fatalf("got %v", err)
@@ -123,7 +123,7 @@ func TestACopyThatLosesSomethingIsNoticed(t *testing.T) {
 
 func TestObjectsAreCopiedAndCompared(t *testing.T) {
 	from, to := newBucket(), newBucket()
-	household(t, memory.New(), from, 0)
+	seedStore(t, memory.New(), from, 0)
 	to.full = 2
 	if _, _, err := moving.CopyObjects(t.Context(), from, to, nil); !errors.Is(err, errFull) {
 		t.Fatalf("a full bucket: %v", err)

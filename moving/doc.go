@@ -4,9 +4,9 @@
 // What it promises:
 //   - Nothing is lost on the way. Whatever was written is read again and compared, documents by a digest that does not
 //     depend on their order, objects byte by byte.
-//   - A backup tells by itself whether it is whole: it ends with a manifest of the counts and the SHA-256 of each of its
+//   - A backup proves by itself whether it is complete: it ends with a manifest of the counts and the SHA-256 of each of its
 //     sections. Nothing of a backup that is not whole is put anywhere.
-//   - Doing it again is going on: what is there already as it should be stays.
+//   - Repeating it resumes it: what is there already as it should be stays.
 //   - Memory stays flat, however much there is: a page of documents, and the parts of one object.
 //
 // A backup is a tar file compressed with zstd:

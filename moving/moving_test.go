@@ -78,8 +78,8 @@ func (b *bucket) PutObject(_ context.Context, key string, content io.Reader, siz
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 7_000_000, time.UTC)
 
-// household fills a store and a bucket with some of everything, and a number of runs.
-func household(t testing.TB, store moving.Store, objects *bucket, runs int) {
+// seedStore fills a store and a bucket with documents and objects of every kind, and a number of runs.
+func seedStore(t testing.TB, store moving.Store, objects *bucket, runs int) {
 	t.Helper()
 	program := []byte("#!/bin/sh\necho hello\n")
 	digest := "0a75a3b6c1d6af0f9ff9b3e4e8f3b52e6a10f2a9bd0a9d3dfc4d4b6b3f1a2b3c"
@@ -224,7 +224,7 @@ func TestABackupComesBack(t *testing.T) {
 				open = func() moving.Store { return openSQLite(t) }
 			}
 			from, bytes := open(), newBucket()
-			household(t, from, bytes, 700)
+			seedStore(t, from, bytes, 700)
 			file := backup(t, from, bytes, false)
 
 			header, manifest, err := moving.Verify(t.Context(), newReader(file), nil)
@@ -255,7 +255,7 @@ func newReader(file []byte) io.Reader { return bytes.NewReader(file) }
 // What was queued while the server ran may have begun since: it comes back as begun, and nothing else changes.
 func TestWhatWasQueuedInARunningServerCountsAsBegun(t *testing.T) {
 	from := memory.New()
-	household(t, from, nil, 30)
+	seedStore(t, from, nil, 30)
 	want := all(t, from)
 	to := memory.New()
 	if _, err := moving.Restore(t.Context(), newReader(backup(t, from, nil, true)), moving.Target{Documents: to}, nil); err != nil {
@@ -280,7 +280,7 @@ func TestWhatWasQueuedInARunningServerCountsAsBegun(t *testing.T) {
 // Whatever is done to a backup, it is refused, and nothing of it is put anywhere by who verifies it first.
 func TestADamagedBackupIsRefused(t *testing.T) {
 	from, objects := memory.New(), newBucket()
-	household(t, from, objects, 300)
+	seedStore(t, from, objects, 300)
 	file := backup(t, from, objects, false)
 	verify := func(file []byte) error {
 		_, _, err := moving.Verify(t.Context(), newReader(file), nil)
@@ -356,7 +356,7 @@ func compress(t *testing.T, text []byte) []byte {
 // A backup says what it could not take.
 func TestABackupWarns(t *testing.T) {
 	from, objects := memory.New(), newBucket()
-	household(t, from, objects, 1)
+	seedStore(t, from, objects, 1)
 	for key := range objects.objects {
 		if strings.HasPrefix(key, "binaries/") {
 			objects.objects[key] = []byte("other bytes")
@@ -375,7 +375,7 @@ func TestABackupWarns(t *testing.T) {
 // A write that fails fails the backup: there is no half one that passes.
 func TestABackupThatCannotBeWritten(t *testing.T) {
 	from, objects := memory.New(), newBucket()
-	household(t, from, objects, 300)
+	seedStore(t, from, objects, 300)
 	whole := len(backup(t, from, objects, false))
 	for _, room := range []int{0, 10, whole / 2, whole - 1} {
 		file := &short{room: room}

@@ -85,7 +85,7 @@ func walk(ctx context.Context, from io.Reader, handle *handler) (*Manifest, erro
 	return nil, err
 }
 
-// interruptible ends with its context: the decoder reads ahead, and asks nobody.
+// interruptible ends with its context: the decoder reads ahead without checking the context.
 type interruptible struct {
 	ctx    context.Context
 	reader io.Reader
@@ -105,7 +105,7 @@ type reader struct {
 	sums    sums
 }
 
-// read goes on after the name of the first entry.
+// read continues after the name of the first entry.
 func (r *reader) read() (*Manifest, error) {
 	var header Header
 	if err := r.json(&header); err != nil {
@@ -135,7 +135,7 @@ func (r *reader) read() (*Manifest, error) {
 	}
 	if _, err := r.archive.Next(); !errors.Is(err, io.EOF) {
 		if err == nil {
-			return nil, &DamagedError{"it goes on after its end"}
+			return nil, &DamagedError{"it has more data after its end"}
 		}
 		return nil, damaged(err)
 	}

@@ -110,7 +110,7 @@ func compareObjects(ctx context.Context, manifest *Manifest, objects Objects) er
 }
 
 // unclear is a run as it is after a backup that was made while the server ran. What was queued then may have begun
-// since, and an attempt never starts twice: so it counts as begun. Nobody holds its lock, so that the supervisor
+// since, and an attempt never starts twice: so it counts as begun. No executor holds its lock, so that the supervisor
 // declares it lost; what follows is the next attempt, or, where the job is delivered at most once, the end.
 func unclear(run engine.Run) engine.Run {
 	if run.Status != engine.StatusQueued {

@@ -68,7 +68,7 @@ func Count(ctx context.Context, store Source, progress Progress) (Tallies, error
 	return all, err
 }
 
-// DifferentError says that two places do not hold the same documents.
+// DifferentError reports that two places do not hold the same documents.
 type DifferentError struct {
 	Collection engine.Collection
 	Want, Got  int64 // how many

@@ -27,12 +27,12 @@ const Installation = "*"
 // page is how many records are read at once.
 const page = 500
 
-// InvalidError says which field of what was given is wrong, and why.
+// InvalidError reports which field of what was given is wrong, and why.
 type InvalidError struct{ Field, Reason string }
 
 func (e *InvalidError) Error() string { return e.Reason }
 
-// InUseError says what still names a target that was to be deleted.
+// InUseError reports what still names a target that was to be deleted.
 type InUseError struct{ By string }
 
 func (e *InUseError) Error() string { return "it is still named by " + e.By }
@@ -63,7 +63,7 @@ func (b *Book) Keep(kept time.Duration) { b.kept = kept }
 // moment is the present as it is kept.
 func (b *Book) moment() time.Time { return b.now().UTC().Truncate(time.Millisecond) }
 
-// errLost says that another writer was first.
+// errLost means that another writer was first.
 var errLost = errors.New("another writer was first")
 
 // write inserts a record of revision 1 and replaces any other; errLost.

@@ -205,7 +205,7 @@ func (b *Book) schedule(ctx context.Context, d *Delivery) error {
 	return err
 }
 
-// ErrDelivered says that a delivery was taken, and is not sent again.
+// ErrDelivered means that a delivery was taken, and is not sent again.
 var ErrDelivered = errors.New("it was delivered already")
 
 // Redeliver sends a delivery that failed or was silenced again, for another day, and one that waits at once. Errors:
@@ -239,6 +239,6 @@ func (b *Book) Redeliver(ctx context.Context, namespace, id string) error {
 		case err != nil:
 			return err
 		}
-		return b.schedule(ctx, &d) // a sender may have removed the one before, as of a delivery that had ended
+		return b.schedule(ctx, &d) // a sender may have removed the previous one, as of a delivery that had ended
 	}
 }

@@ -116,7 +116,7 @@ func TestDigestIsSettledBeforeItIsSent(t *testing.T) {
 	})
 }
 
-// A digest is of what was due when it was first tried, also one of a single incident. What comes up while it is tried again is another.
+// A digest is of what was due when it was first tried, also one of a single incident. What comes up while it is retried is another.
 func TestDigestThatIsSentAgainIsTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
@@ -209,7 +209,7 @@ func TestDigestHasNoEndWithoutItsBeginning(t *testing.T) {
 	})
 }
 
-// Sent again by hand, a digest that failed is the same message, and all that it is made of is delivered by it.
+// Sent again manually, a digest that failed is the same message, and all that it is made of is delivered by it.
 func TestDigestThatFailedIsSentAgainWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)

@@ -113,7 +113,7 @@ var alertWords = map[spec.Alert]string{
 	AlertLedger:         "has slots that did not end once",
 }
 
-// titleOf says what is wrong in a line, such as "Job nightly of prod failed".
+// titleOf returns what is wrong in a line, such as "Job nightly of prod failed".
 func titleOf(i *engine.Incident, over bool) string {
 	var name string
 	switch {

@@ -61,7 +61,7 @@ func TestEndIsSentOnlyWhereTheBeginningWas(t *testing.T) {
 		if got := o.target.took("ops"); len(got) != 3 || !strings.HasPrefix(got[2], MessageOver+" Over: Job a") {
 			t.Errorf("ops got %q", got)
 		}
-		// One that nobody was told of before it was over is told as both, in this order.
+		// An incident that was over before it was notified is notified as begun and as over, in this order.
 		both := over(anIncident("c", "dev"))
 		both.Notified, both.Over = false, both.Over.Add(time.Minute)
 		o.notify(both)

@@ -33,7 +33,7 @@ type storedRules struct {
 	UpdatedBy string      `json:"updated_by,omitempty"`
 }
 
-// SetRules says what is sent about each definition of a namespace that does not say otherwise; empty rules say nothing. Errors:
+// SetRules sets what is sent about each definition of a namespace that does not say otherwise; empty rules send nothing. Errors:
 // *InvalidError.
 func (b *Book) SetRules(ctx context.Context, namespace string, rules spec.Alerts, by string) error {
 	if err := b.checkRules(ctx, namespace, rules); err != nil {

@@ -45,7 +45,7 @@ type Wire interface {
 	Send(ctx context.Context, letter *Letter) (answer string, err error)
 }
 
-// SendError says why a target did not take a message.
+// SendError reports why a target did not take a message.
 type SendError struct {
 	Answer    string        // what it said, "" if nothing
 	Permanent bool          // another try would end the same
@@ -233,7 +233,7 @@ func (s *Sender) deliver(ctx context.Context, dueKey, namespace, id string) (apa
 	if absent != nil {
 		return s.leave(ctx, &d, absent)
 	}
-	collects := d.State == StateHeld || d.Members != nil // also one that is sent again by hand
+	collects := d.State == StateHeld || d.Members != nil // also one that is sent again manually
 	if collects && d.Members == nil {
 		if another, err := s.digestUnderWay(ctx, &d); another || err != nil {
 			return pollEvery, err
@@ -393,7 +393,7 @@ func (s *Sender) letter(ctx context.Context, d *Delivery) (letter *Letter, absen
 	return letter, nil, nil
 }
 
-// UnableError says why this node cannot send to a target. Another node may.
+// UnableError reports why this node cannot send to a target. Another node may.
 type UnableError struct{ Reason string }
 
 func (e *UnableError) Error() string { return e.Reason }
@@ -422,7 +422,7 @@ func (s *Sender) address(ctx context.Context, namespace, name string) (*Letter, 
 	return letter, nil
 }
 
-// Unable says why this node cannot send to a target, though another one may; "" where it can. Errors: engine.ErrNotFound.
+// Unable returns why this node cannot send to a target, though another one may; "" where it can. Errors: engine.ErrNotFound.
 func (s *Sender) Unable(ctx context.Context, namespace, target string) (reason string, err error) {
 	_, err = s.address(ctx, namespace, target)
 	if unable, is := errors.AsType[*UnableError](err); is {

@@ -20,7 +20,7 @@ const (
 	mostAnswer = 500
 )
 
-// send sends a letter, and records what became of it for all deliveries that it is made of; the first is the one whose turn it is.
+// send sends a letter, and records what happened to it for all deliveries that it is made of; the first is the one whose turn it is.
 // It reports whether that was recorded.
 func (s *Sender) send(ctx context.Context, letter *Letter, of []Delivery) (recorded bool) {
 	leader := &of[0]
@@ -30,7 +30,7 @@ func (s *Sender) send(ctx context.Context, letter *Letter, of []Delivery) (recor
 		letter.Message, letter.Incident = digest(of, s.config.PublicURL), nil
 	}
 	began := s.book.moment()
-	if !began.Before(leader.ClaimedUntil.Add(-sendLimit)) { // this node stood still: another one may send it soon
+	if !began.Before(leader.ClaimedUntil.Add(-sendLimit)) { // this node was suspended: another one may send it soon
 		return false
 	}
 	limit, cancel := context.WithTimeout(ctx, sendLimit)
@@ -75,7 +75,7 @@ func (s *Sender) send(ctx context.Context, letter *Letter, of []Delivery) (recor
 	return true
 }
 
-// nextTry is when a delivery is tried again: after twice as long as the time before, with jitter, or when its target says. The last
+// nextTry is when a delivery is retried: after twice as long as the time before, with jitter, or when its target says. The last
 // time is GiveUpAt.
 func (d *Delivery) nextTry(now time.Time, err error) (next time.Time, more bool) {
 	wait := mostRetry
@@ -94,7 +94,7 @@ func (d *Delivery) nextTry(now time.Time, err error) (next time.Time, more bool)
 	return next, next.After(now)
 }
 
-// record writes what became of a try. It tries that until another node may send the delivery.
+// record writes what happened to a try. It tries that until another node may send the delivery.
 func (s *Sender) record(ctx context.Context, d *Delivery, try Try, result string, next, until time.Time) bool {
 	d.Tries++
 	d.Attempts = append(d.Attempts, try)
@@ -130,7 +130,7 @@ func (s *Sender) record(ctx context.Context, d *Delivery, try Try, result string
 	}
 }
 
-// sleep waits, and reports whether ctx goes on.
+// sleep waits, and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

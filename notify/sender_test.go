@@ -57,7 +57,7 @@ func TestFailedTryIsRetriedForADayAndNoLonger(t *testing.T) {
 		if len(failed) != 2 || failed[1].Tries != tries || len(failed[1].Attempts) != mostTries || failed[1].Attempts[0].Error != "connection refused" {
 			t.Fatalf("recorded: %+v, want %d tries", failed, tries)
 		}
-		// By hand it goes on.
+		// A manual retry sends it.
 		o.target.answers(nil)
 		for _, d := range slices.Backward(failed) {
 			if err := o.book.Redeliver(t.Context(), "default", d.ID); err != nil {
@@ -409,7 +409,7 @@ func TestMessageHasTheLastLinesOfTheRun(t *testing.T) {
 	})
 }
 
-// A delivery that is sent again by hand while a sender clears up after its end is found by senders all the same.
+// A delivery that is sent again manually while a sender clears up after its end is found by senders all the same.
 func TestRedeliveryIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// TargetKind says how a target is reached.
+// TargetKind is how a target is reached.
 type TargetKind string
 
 // The kinds.
@@ -114,7 +114,7 @@ func (s *storedTarget) target(namespace, name string) Target {
 	}
 }
 
-// check says what is wrong with a target, as an *InvalidError. keepsURL: an empty URL leaves the one that is kept.
+// check returns what is wrong with a target, as an *InvalidError. keepsURL: an empty URL leaves the one that is kept.
 func (t *Target) check(keepsURL bool) error {
 	if err := spec.ValidName("target", t.Name); err != nil {
 		return &InvalidError{"name", err.Error()}
@@ -253,7 +253,7 @@ func (b *Book) secretOf(ctx context.Context, target Target, before storedTarget,
 	}
 	kept, err := b.unseal(ctx, target.Namespace, target.Name, &before)
 	if errors.Is(err, secret.ErrNoKey) {
-		return "", &InvalidError{"url", "this node has no key of secrets, and cannot keep the signing secret: delete the target and set it anew"}
+		return "", &InvalidError{"url", "this node has no key of secrets, and cannot keep the signing secret: delete the target and create it again"}
 	}
 	if err != nil { // as of a key that is lost
 		return "", nil

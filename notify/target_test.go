@@ -95,7 +95,7 @@ func TestURLsAndSigningSecretsAreSealed(t *testing.T) {
 	}
 }
 
-func TestTargetThatCannotBeToldIsRefused(t *testing.T) {
+func TestInvalidTargetIsRefused(t *testing.T) {
 	b, _ := aBook(t)
 	for i, c := range []struct {
 		field  string
@@ -184,7 +184,7 @@ func TestTargetsFollowTheKeyOfSecrets(t *testing.T) {
 	if state, resealed, foreign, err := vault.Tend(t.Context()); err != nil || state != secret.KeyFits || resealed != 1 || foreign != 0 {
 		t.Fatalf("tended: %s, %d, %d, %v", state, resealed, foreign, err)
 	}
-	key = fresh // the one before is gone
+	key = fresh // the previous one is gone
 	if err := ring.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

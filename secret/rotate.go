@@ -24,7 +24,7 @@ type settled struct {
 	At        time.Time `json:"at"`
 }
 
-// KeyState says how a node's key stands to the secrets that are kept.
+// KeyState is how a node's key stands to the secrets that are kept.
 type KeyState string
 
 // The states.
@@ -35,7 +35,7 @@ const (
 )
 
 // Establish compares this node's key with the one that the secrets are sealed for. The first key that comes is kept, as
-// is one that a node brings together with the one before it. Where no secret is kept, any key is that was not kept before.
+// is one that a node brings together with the previous one. Where no secret is kept, any key is that was not kept before.
 // Nothing else changes what is kept: a node with a wrong key overwrites nothing.
 func (v *Vault) Establish(ctx context.Context) (KeyState, error) {
 	if v.ring == nil {
@@ -137,7 +137,7 @@ func (v *Vault) sealsFor(ctx context.Context) (string, error) {
 	return now.Recipient, nil
 }
 
-// Tend reads this node's key again, establishes it, and seals anew what this node can open and was sealed for a key
+// Tend reads this node's key again, establishes it, and reseals what this node can open and was sealed for a key
 // before. It returns how many values that were, and how many remain that only another key opens.
 func (v *Vault) Tend(ctx context.Context) (state KeyState, resealed, foreign int, err error) {
 	if v.ring == nil {

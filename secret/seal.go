@@ -20,11 +20,11 @@ const sealedMark = "tidewheel secret 1 "
 
 // Why a value does not open.
 var (
-	// ErrNoKey says that this node has no key of secrets.
+	// ErrNoKey means that this node has no key of secrets.
 	ErrNoKey = errors.New("there is no key of secrets here: give --secrets-key-file")
-	// ErrOtherKey says that the value was sealed for a key that this node does not have.
+	// ErrOtherKey means that the value was sealed for a key that this node does not have.
 	ErrOtherKey = errors.New("it was sealed for another key of secrets than the one here: give the key of the cluster by --secrets-key-file")
-	// ErrDamaged says that what was sealed is damaged, or stands in the place of something else.
+	// ErrDamaged means that what was sealed is damaged, or stands in the place of something else.
 	ErrDamaged = errors.New("it is damaged, or was sealed for another name: set it again")
 )
 

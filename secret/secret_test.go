@@ -146,7 +146,7 @@ func TestWrongKeyOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong.tend(t, secret.KeyFits, 0, 0)
-	first.tend(t, secret.KeyWrong, 0, 0) // and the one before does not come back
+	first.tend(t, secret.KeyWrong, 0, 0) // and the previous one does not come back
 	set(t, wrong.Vault, "default", "db", "other")
 	first.tend(t, secret.KeyWrong, 0, 0)
 }
@@ -168,7 +168,7 @@ func TestNodeWithoutKeySetsValuesForTheOthers(t *testing.T) {
 	}
 }
 
-// The key rotates while nodes go on that have the file in the order of before, and one that reads it later.
+// The key rotates while nodes continue that have the file in the order of before, and one that reads it later.
 func TestKeyRotatesWithoutAStop(t *testing.T) {
 	store := memory.New()
 	old, fresh := newKey(t), newKey(t)

@@ -74,19 +74,19 @@ type stored struct {
 	Sealed    []byte    `json:"sealed"`
 }
 
-// ValueError says why a value cannot be kept.
+// ValueError reports why a value cannot be kept.
 type ValueError struct{ Reason string }
 
 func (e *ValueError) Error() string { return e.Reason }
 
-// ErrUnsettled says that no node with a key has been there yet, so that nothing can be sealed.
+// ErrUnsettled means that no node with a key has been there yet, so that nothing can be sealed.
 var ErrUnsettled = errors.New("no node has brought a key of secrets yet: make one by `tidewheel secret new-key`, " +
 	"and start the executors and a node with the role web or engine with --secrets-key-file")
 
-// ErrLost says that this server keeps secrets for a key that it had, and has no more.
+// ErrLost means that this server keeps secrets for a key that it had, and has no more.
 var ErrLost = errors.New("the key that the secrets are sealed for is not here, so that runs that need secrets fail; nothing was changed: " +
 	"put it back as secrets.key into the data folder or give it by --secrets-key-file; if it is lost, delete all secrets, " +
-	"start the server again, and set them anew")
+	"start the server again, and set the secrets again")
 
 // Vault keeps secrets as records of a store. It is safe for concurrent use.
 type Vault struct {
@@ -106,7 +106,7 @@ func (v *Vault) Lost() { v.lost = true }
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// checkValue says why a value cannot be the value of an environment variable, as a *ValueError.
+// checkValue reports why a value cannot be the value of an environment variable, as a *ValueError.
 func checkValue(value []byte) error {
 	switch {
 	case len(value) == 0:

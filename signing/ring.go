@@ -22,7 +22,7 @@ const (
 	rememberedRoots = 1024
 )
 
-// Ring holds a node's keys, and reads them again when they may have been rotated. The zero value trusts nobody and signs
+// Ring holds a node's keys, and reads them again when they may have been rotated. The zero value trusts no key and signs
 // nothing until it is filled. It is safe for concurrent use.
 type Ring struct {
 	keys atomic.Pointer[ringKeys]
@@ -124,7 +124,7 @@ func (r *Ring) Verify(ctx context.Context, m *Message, text string) (time.Time, 
 	return time.UnixMilli(s.at), nil
 }
 
-// short bounds what an error repeats of a message that nobody signed.
+// short bounds what an error repeats of an unsigned message.
 func short(text string) string { return fmt.Sprintf("%.32q", text) }
 
 func (r *Ring) readAgain(ctx context.Context) error {

@@ -21,11 +21,11 @@ type Message struct {
 
 // Why a message is refused.
 var (
-	// ErrUnsigned says that there is no signature, or none that can be read.
+	// ErrUnsigned means that there is no signature, or none that can be read.
 	ErrUnsigned = errors.New("it has no valid signature")
-	// ErrUnknownKey says that it is signed, or says so, with a key that is not trusted here.
+	// ErrUnknownKey means that it is signed, or says so, with a key that is not trusted here.
 	ErrUnknownKey = errors.New("it is signed with a key that is not trusted here")
-	// ErrAltered says that it is not what was signed.
+	// ErrAltered means that it is not what was signed.
 	ErrAltered = errors.New("it is not what was signed")
 )
 

@@ -145,7 +145,7 @@ func refused(t *testing.T, ring *Ring, m *Message, signature, part string, at in
 	}
 }
 
-// What stands in one part must not be read as the end of the one before it.
+// What stands in one part must not be read as the end of the previous one.
 func TestPartsCannotBeMovedOverTheirBounds(t *testing.T) {
 	t.Parallel()
 	engine := ringOf(newKeys(t))
@@ -160,7 +160,7 @@ func TestPartsCannotBeMovedOverTheirBounds(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyTrustedSignedIsRefused(t *testing.T) {
+func TestMessageWithoutATrustedSignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	engine, stranger := newKeys(t), newKeys(t)
 	executor, m := ringOf(publicOnly(t, engine)), messages(1)[0]
@@ -198,7 +198,7 @@ func TestRememberedSignatureIsGoodForItselfOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for part, value := range map[int]string{ // when it was signed, how many leaves there are, a path that goes on, another proof
+	for part, value := range map[int]string{ // when it was signed, how many leaves there are, a path that is too long, another proof
 		2: "1900000000000", 4: "3", 5: encoding.EncodeToString(append(path, make([]byte, 32)...)), 6: another[6],
 	} {
 		changed := strings.Split(good, ".")

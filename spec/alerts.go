@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Alert is something that people are told of.
+// Alert is something that people are notified of.
 type Alert string
 
-// The alerts. Those up to AlertSilent begin an incident; AlertRecovered asks to be told of its end, too.
+// The alerts. Those up to AlertSilent begin an incident; AlertRecovered asks to be notified of its end, too.
 const (
 	AlertFailed  Alert = "failed"  // a run ended without success, of a DAG a wave
 	AlertDead    Alert = "dead"    // a run used up its attempts and left a dead letter
@@ -23,7 +23,7 @@ const (
 	AlertNone Alert = "none"
 )
 
-// Alerts say what people are told about a job, a DAG or a task, and where. Lag also says when a run counts as late on the pages.
+// Alerts define what people are notified of about a job, a DAG or a task, and where. Lag also says when a run counts as late on the pages.
 type Alerts struct {
 	On []Alert `json:"on,omitempty"`
 	// Lag, Duration and SilentFor each ask for their alert by being there: late, slow, silent.

@@ -45,6 +45,6 @@ func TestAlertsOfEarlierVersionsAreValid(t *testing.T) {
 	}
 	var nothing *spec.Alerts
 	if nothing.Any() || (&spec.Alerts{On: []spec.Alert{spec.AlertNone}, Lag: 1}).Any() || !(&spec.Alerts{Lag: 1}).Any() {
-		t.Error("whether anything is asked for is told wrongly")
+		t.Error("Any is wrong")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// BinaryRef says which bytes a job runs: either Digest alone, or Name with at
+// BinaryRef defines which bytes a job runs: either Digest alone, or Name with at
 // most one of Version and Alias. A Name alone means the latest version.
 type BinaryRef struct {
 	Name string

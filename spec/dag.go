@@ -14,7 +14,7 @@ import (
 const KindDAG = "DAG"
 
 // DAG is a definition of tasks that need each other. The tasks without needs
-// are its roots; they start a wave, by their schedules or by hand.
+// are its roots; they start a wave, by their schedules or manually.
 //
 // The order of the fields is the order in which [EncodeDAG] writes them. What a
 // task leaves out is in Defaults, and what is not there either has the default
@@ -27,9 +27,9 @@ type DAG struct {
 	Name string `json:"name"`
 	// Description is for people, at most 4,096 characters.
 	Description string `json:"description,omitempty"`
-	// Payload is any JSON value: that of the tasks which have none of their own. A wave by hand may bring another.
+	// Payload is any JSON value: that of the tasks which have none of their own. A manual wave may bring another.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Args are what conditions see as args. A wave by hand may bring others.
+	// Args are what conditions see as args. A manual wave may bring others.
 	Args map[string]string `json:"args,omitempty" spec:"scalar"`
 
 	// Schedule holds cron expressions for the roots without a schedule of their own.
@@ -38,20 +38,20 @@ type DAG struct {
 	Timezone string `json:"timezone,omitempty"`
 	// Active bounds the time in which slots exist at all.
 	Active *Window `json:"active,omitempty"`
-	// Overlap says what becomes of a slot of a root while a wave runs: waves of one DAG never overlap.
+	// Overlap defines what happens to a slot of a root while a wave runs: waves of one DAG never overlap.
 	Overlap WaveOverlap `json:"overlap,omitempty"`
-	// CatchUp says which slots missed in an outage or a pause start a wave afterwards.
+	// CatchUp defines which slots missed in an outage or a pause start a wave afterwards.
 	CatchUp CatchUp `json:"catch_up,omitzero"`
 	// Exclude takes slots out of all schedules.
 	Exclude []Exclusion `json:"exclude,omitempty"`
 	// MaxParallel bounds the runs of one wave that are under way at once; 0 is no bound.
 	MaxParallel int `json:"max_parallel,omitempty"`
 
-	// Triggers say which events start a wave, besides the schedules.
+	// Triggers define which events start a wave, besides the schedules.
 	Triggers *Triggers `json:"triggers,omitempty"`
-	// Alerts say what people are told about the DAG; nil leaves that to its namespace.
+	// Alerts define what people are notified of about the DAG; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
-	// Retention says how long waves that have ended are kept, with their runs.
+	// Retention defines how long waves that have ended are kept, with their runs.
 	Retention Retention `json:"retention,omitzero"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
@@ -111,7 +111,7 @@ type Task struct {
 	Retry    Retry             `json:"retry,omitzero"`
 	Delivery Delivery          `json:"delivery,omitempty"`
 	Limits   Limits            `json:"limits,omitzero"`
-	// Alerts say what people are told about the task, besides what they are told about its DAG.
+	// Alerts define what people are notified of about the task, besides the alerts of its DAG.
 	Alerts *Alerts           `json:"alerts,omitempty"`
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
 }
@@ -212,7 +212,7 @@ func (d *DAG) Definition(root int, key string, anchor time.Time) cron.Definition
 	return job.Definition(key, anchor)
 }
 
-// Manual reports whether no root has a schedule, so that waves start only by hand.
+// Manual reports whether no root has a schedule, so that waves start only manually.
 func (d *DAG) Manual() bool {
 	return len(d.Schedule) == 0 && !slices.ContainsFunc(d.Tasks, func(t Task) bool { return len(t.Schedule) > 0 })
 }

@@ -224,7 +224,7 @@ var badDAGs = []badDAG{
 	{name: "alerts of a task to no target", text: "  a: {binary: b, alerts: {on: [failed]}}\n", want: []string{
 		"4:26: tasks.a.alerts.to is missing: name the notification targets, a task takes none from its DAG or its namespace"}},
 	{name: "alerts of a task of nothing", text: "  a: {binary: b, alerts: {to: [ops]}}\n", want: []string{
-		"4:31: tasks.a.alerts.to has nothing to be told: say of what, such as on: [failed]"}},
+		"4:31: tasks.a.alerts.to has no alerts: say which, such as on: [failed]"}},
 	{name: "alerts of a DAG", text: "  a: {binary: b}\nalerts: {on: [slow, failde]}\n", want: []string{
 		"5:15: alerts.on[0] is slow, which is asked for by its time: set alerts.duration instead",
 		`5:21: alerts.on[1] must be failed, dead, missed, skipped, recovered or none, not "failde": did you mean failed?`}},

@@ -119,7 +119,7 @@ type decoder struct {
 	stored    bool   // the text was accepted before
 }
 
-// taken says which document has a name.
+// taken reports which document has a name.
 type taken struct {
 	kind string
 	line int

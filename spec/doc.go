@@ -11,7 +11,7 @@
 //   - Safety. [Decode], [DecodeJob] and [DecodeDAG] take bytes from strangers: size, depth,
 //     alias expansion and the number of reported problems are bounded, and no
 //     input makes them panic.
-//   - One meaning. [Job.Equal] says whether two definitions ask for the same
+//   - One meaning. [Job.Equal] reports whether two definitions ask for the same
 //     thing, however they were written; [Encode] writes the shortest YAML that
 //     reads back as the same job.
 //   - Purity. Nothing here reads a clock, a file or the environment.

@@ -19,7 +19,7 @@ const (
 	ClassPremium  Class = "premium"
 )
 
-// Overlap says what becomes of a slot while an earlier run of the job is not over.
+// Overlap defines what happens to a slot while an earlier run of the job is not over.
 type Overlap string
 
 // The overlap policies.
@@ -34,7 +34,7 @@ const (
 	OverlapReplace Overlap = "replace"
 )
 
-// WaveOverlap says what becomes of a slot of a DAG while a wave of it is not over.
+// WaveOverlap defines what happens to a slot of a DAG while a wave of it is not over.
 type WaveOverlap string
 
 // The overlap policies of DAGs.
@@ -55,7 +55,7 @@ const (
 	CatchUpAll  CatchUpPolicy = "all"
 )
 
-// Delivery says what becomes of an attempt whose executor is lost.
+// Delivery defines what happens to an attempt whose executor is lost.
 type Delivery string
 
 // The delivery guarantees.

@@ -38,7 +38,7 @@ type Job struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 
 	// Schedule, Every, After and At exclude each other; a job with none of
-	// them runs only by hand. Schedule holds cron expressions, whose slots are
+	// them runs only manually. Schedule holds cron expressions, whose slots are
 	// united.
 	Schedule Strings `json:"schedule,omitempty"`
 	// Every is the time between two slots.
@@ -63,23 +63,23 @@ type Job struct {
 	Timeout Duration `json:"timeout,omitzero"`
 	// Grace is the time between SIGTERM and SIGKILL.
 	Grace Duration `json:"grace,omitzero"`
-	// Retry says how often and how soon a failed attempt is tried again.
+	// Retry defines how often and how soon a failed attempt is retried.
 	Retry Retry `json:"retry,omitzero"`
-	// Overlap says what becomes of a slot whose predecessor still runs.
+	// Overlap defines what happens to a slot whose predecessor still runs.
 	Overlap Overlap `json:"overlap,omitempty"`
-	// CatchUp says which slots missed in an outage or a pause run afterwards.
+	// CatchUp defines which slots missed in an outage or a pause run afterwards.
 	CatchUp CatchUp `json:"catch_up,omitzero"`
-	// Delivery says whether a lost attempt is tried again.
+	// Delivery reports whether a lost attempt is retried.
 	Delivery Delivery `json:"delivery,omitempty"`
 	// Limits bound what one attempt may use.
 	Limits Limits `json:"limits,omitzero"`
 	// Exclude takes slots out of the schedule.
 	Exclude []Exclusion `json:"exclude,omitempty"`
-	// Triggers say which events start a run, besides the schedule.
+	// Triggers define which events start a run, besides the schedule.
 	Triggers *Triggers `json:"triggers,omitempty"`
-	// Alerts say what people are told about the job; nil leaves that to its namespace.
+	// Alerts define what people are notified of about the job; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
-	// Retention says how long runs that have ended are kept.
+	// Retention defines how long runs that have ended are kept.
 	Retention Retention `json:"retention,omitzero"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
@@ -104,7 +104,7 @@ type Retry struct {
 	NotOn []int `json:"not_on,omitempty"`
 }
 
-// CatchUp says which missed slots run late: Policy picks among those that are
+// CatchUp defines which missed slots run late: Policy picks among those that are
 // younger than Window.
 type CatchUp struct {
 	Policy CatchUpPolicy `json:"policy,omitempty"`
@@ -152,7 +152,7 @@ func (j *Job) Definition(key string, anchor time.Time) cron.Definition {
 	return definition
 }
 
-// Manual reports whether the job has no schedule and runs only by hand.
+// Manual reports whether the job has no schedule and runs only manually.
 func (j *Job) Manual() bool {
 	return len(j.Schedule) == 0 && j.Every == 0 && j.After == 0 && j.At == nil
 }

@@ -266,7 +266,7 @@ func checkProblems(t *testing.T, problems spec.Problems, want []string) {
 	}
 }
 
-func TestProblemsOfEveryDocumentAreTold(t *testing.T) {
+func TestProblemsOfEveryDocumentAreReported(t *testing.T) {
 	const text = "kind: Job\nname: a\nbinary: b\ntier: big\n---\nkind: DAG\n---\nkind: Job\nname: [\n---\nkind: Job\nname: b\n"
 	_, problems := spec.Decode("job.yaml", []byte(text))
 	checkProblems(t, problems, []string{

@@ -38,7 +38,7 @@ func (d *decoder) readYAML(data []byte) {
 }
 
 // checkLineBreaks makes sure that the parser counts lines as editors do: YAML
-// 1.1 also breaks lines at three characters of Unicode, which nobody sees, and
+// 1.1 also breaks lines at three invisible characters of Unicode, and
 // at a lone carriage return.
 func (d *decoder) checkLineBreaks(data []byte) ([]byte, bool) {
 	if at := bytes.IndexAny(data, "\u0085\u2028\u2029"); at >= 0 {

@@ -17,7 +17,7 @@ const (
 	MaxRetention = maxDuration
 )
 
-// Retention says how long what has ended is kept. A field at zero leaves it to the namespace, and that to the server.
+// Retention defines how long what has ended is kept. A field at zero leaves it to the namespace, and that to the server.
 type Retention struct {
 	// Age is how long runs, of a DAG waves with their runs, are kept after their end.
 	Age Duration `json:"age,omitzero"`

@@ -156,7 +156,7 @@ var schemaFields = map[string]schemaField{
 		},
 	},
 	"alerts": {
-		text:     "What people are told about it, and where. What is left out comes from the rules of the namespace, silent_for excepted.",
+		text:     "What users are notified of, and where. What is left out comes from the rules of the namespace, silent_for excepted.",
 		examples: examples(map[string]any{"on": []string{"failed", "missed", "recovered"}, "lag": "30s", "duration": "5m", "silent_for": "26h", "to": []string{"ops"}}),
 	},
 	"alerts.on": {
@@ -164,11 +164,11 @@ var schemaFields = map[string]schemaField{
 			"recovered: each is over again. none, alone: nothing, whatever the namespace asks for.",
 		examples: examples([]string{"failed", "missed", "dead", "recovered"}), bound: distinct,
 	},
-	"alerts.lag":        {text: "Tell of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.", examples: examples("30s")},
-	"alerts.duration":   {text: "Tell of a run, or a wave of a DAG, that goes on for longer than this.", examples: examples("5m")},
-	"alerts.silent_for": {text: "Tell when nothing has succeeded for this long, from 1m to 9600h.", examples: examples("26h")},
+	"alerts.lag":        {text: "Notify of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.", examples: examples("30s")},
+	"alerts.duration":   {text: "Notify of a run, or a wave of a DAG, that takes longer than this.", examples: examples("5m")},
+	"alerts.silent_for": {text: "Notify when nothing has succeeded for this long, from 1m to 9600h.", examples: examples("26h")},
 	"alerts.to": {
-		text:     "The names of the notification targets of the namespace that are told, at most 10.",
+		text:     "The names of the notification targets of the namespace, at most 10.",
 		examples: examples([]string{"ops"}),
 		bound: func(s *jsonschema.Schema) {
 			s.Items = &jsonschema.Schema{Type: "string", Pattern: namePattern}

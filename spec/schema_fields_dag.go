@@ -67,7 +67,7 @@ var dagSchemaFields = map[string]schemaField{
 		examples: examples("outputs.join.rows > 0"),
 	},
 	"DAG:tasks.*.alerts": {
-		text:     "What people are told about the task, besides what they are told about the DAG. It takes nothing from the DAG or the namespace.",
+		text:     "What users are notified of about the task, besides the alerts of the DAG. It takes nothing from the DAG or the namespace.",
 		examples: examples(map[string]any{"on": []string{"failed", "recovered"}, "duration": "5m", "to": []string{"ops"}}),
 		bound:    taskAlertKeys,
 	},
@@ -75,7 +75,7 @@ var dagSchemaFields = map[string]schemaField{
 		text:     "failed: a run of the task ended without success. dead: it left a dead letter. recovered: each is over again.",
 		examples: examples([]string{"failed", "recovered"}), bound: distinct,
 	},
-	"DAG:tasks.*.alerts.duration": {text: "Tell of a run of the task that goes on for longer than this.", examples: examples("5m")},
+	"DAG:tasks.*.alerts.duration": {text: "Notify of a run of the task that takes longer than this.", examples: examples("5m")},
 	"DAG:tasks.*.for_each":        {text: "An expression that gives a list of at most 10,000 items: the task runs once for each.", examples: examples("outputs.join.shops")},
 	"DAG:tasks.*.max_parallel":    {text: "How many runs of for_each may be under way at once.", examples: examples(8), bound: between(1, maxParallel)},
 }

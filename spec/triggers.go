@@ -25,7 +25,7 @@ var (
 	validSubject = regexp.MustCompile(subjectPattern)
 )
 
-// Triggers say which events start a run of a job or a wave of a DAG, besides its schedule. Each event starts it once.
+// Triggers define which events start a run of a job or a wave of a DAG, besides its schedule. Each event starts it once.
 type Triggers struct {
 	// Webhook lets a signed request start it.
 	Webhook *WebhookTrigger `json:"webhook,omitempty"`

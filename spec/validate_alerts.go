@@ -127,6 +127,6 @@ func (v *validator) taskAlerts(a *Alerts) {
 	if a.Any() && len(a.To) == 0 {
 		v.add("alerts.to", "is missing: name the notification targets, a task takes none from its DAG or its namespace")
 	} else if len(a.To) > 0 && !a.Any() && !slices.Contains(a.On, AlertRecovered) {
-		v.add("alerts.to", "has nothing to be told: say of what, such as on: [failed]")
+		v.add("alerts.to", "has no alerts: say which, such as on: [failed]")
 	}
 }

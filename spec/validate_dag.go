@@ -143,7 +143,7 @@ func (v *dagValidator) graph() {
 	}
 }
 
-// guess says what an unknown name of a task may mean.
+// guess returns what an unknown name of a task may mean.
 func (v *dagValidator) guess(name string) string {
 	if strings.Contains(name, ".") {
 		return ": tasks of another DAG cannot be needed; put both into one DAG"
@@ -243,10 +243,10 @@ func (v *dagValidator) schedules() {
 	d := v.dag
 	shared := Job{Schedule: d.Schedule, Timezone: d.Timezone, Active: d.Active, Exclude: d.Exclude}
 	_, err := cron.Compile(shared.Definition(d.Name, anyAnchor))
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, fault := range cronFaults(err) {
 		v.problems = append(v.problems, Problem{Path: fault.Field, Message: sentence(fault)})
-		told[fault.Field] = true
+		reported[fault.Field] = true
 	}
 	if len(d.Tasks) > dag.MaxTasks {
 		return
@@ -261,7 +261,7 @@ func (v *dagValidator) schedules() {
 		for _, fault := range cronFaults(err) {
 			// The DAG's own faults were reported above.
 			own := strings.HasPrefix(fault.Field, "schedule") || fault.Field == "timezone" && t.Timezone != ""
-			if !own && told[fault.Field] {
+			if !own && reported[fault.Field] {
 				continue
 			}
 			at := *fault

@@ -23,7 +23,7 @@ func (v *validator) schedule(j *Job) {
 	}
 }
 
-// oneSchedule refuses all ways of planning but the first, and goes on with that.
+// oneSchedule refuses all kinds of schedule but the first, and continues with that.
 func (v *validator) oneSchedule(j *Job, definition *cron.Definition) {
 	first := ""
 	for _, field := range []struct {

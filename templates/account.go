@@ -8,8 +8,12 @@ import (
 
 // Addresses of the pages about accounts.
 const (
-	SettingsPath = "/settings"
-	UsersPath    = "/users"
+	SettingsPath  = "/settings"
+	TokensPath    = "/settings/tokens"
+	RetentionPath = "/settings/retention"
+	AboutPath     = "/settings/about"
+
+	UsersPath = "/users"
 )
 
 // UserPath is the address of a user, or of what is done with one; act may be "".
@@ -36,14 +40,17 @@ func (g Grant) where() string {
 
 // Settings is the page of a reader's own account.
 type Settings struct {
-	Page     Page
-	Name     string
-	Kind     string // in words; "" for a user
-	From     string // where the user signs in; "" for here
-	Grants   []Grant
-	Sessions []SessionRow
-	Tokens   []TokenRow
-	Password bool // there is a password to change
+	Page Page
+	Zone string // of the profile
+	// ProfileProblem is why the profile was not saved.
+	ProfileProblem string
+	Name           string
+	Kind           string // in words; "" for a user
+	From           string // where the user signs in; "" for here
+	Grants         []Grant
+	Sessions       []SessionRow
+	Tokens         []TokenRow
+	Password       bool // there is a password to change
 	// PasswordProblem and TokenProblem say why the last try of a form did not succeed; "" for nothing.
 	PasswordProblem, TokenProblem string
 	Token                         TokenForm

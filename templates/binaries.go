@@ -14,8 +14,11 @@ const jobsNamed = 3
 // Binaries is the list of programs.
 type Binaries struct {
 	Page  Page
+	Text  string // what of their names it is narrowed to
 	Rows  []BinaryRow
 	Pager Pager
+	Live  string // where the list is fetched again
+	More  bool   // there are more that match: a longer part of the name finds them
 }
 
 // BinaryRow is a program in the list.
@@ -26,6 +29,8 @@ type BinaryRow struct {
 	Size    int64
 	Aliases []Alias
 	Updated time.Time
+
+	Removing bool // it is about to be deleted
 }
 
 // Alias is a name that points at a version.
@@ -40,15 +45,30 @@ type Alias struct {
 type Binary struct {
 	Page     Page
 	Name     string
-	Versions []Version // newest first
+	Versions []Version // newest first, a page of them
+	Total    int       // versions there are
+	Pager    Pager
+	Choice   VersionChoice
 	Aliases  []Alias
 	Jobs     []BinaryUser
 	Moves    []AliasMove
+	Uploaded bool // just now: the next step is a job
+}
+
+// createJobURL leads to a new job that runs the binary as most do: by stable, if there is such an alias.
+func (b Binary) createJobURL() templ.SafeURL {
+	for _, alias := range b.Aliases {
+		if alias.Name == "stable" {
+			return templ.URL("/jobs/new?binary=" + b.Name + "@stable")
+		}
+	}
+	return templ.URL("/jobs/new?binary=" + b.Name)
 }
 
 // Version is one upload.
 type Version struct {
 	N       int
+	Before  int // the version before it, 0 for none
 	SHA256  string
 	Size    int64
 	Kind    string

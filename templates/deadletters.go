@@ -13,6 +13,7 @@ type DeadLetterRow struct {
 	Error    string
 	Attempts int
 	At       time.Time
+	Removing bool // it is about to be purged
 }
 
 func (r DeadLetterRow) act(what string) string {
@@ -98,12 +99,9 @@ func (v DeadLetterAct) runs() string {
 	return words
 }
 
-// LettersDone says to how many it was done.
-func LettersDone(act string, n int) string {
-	if act == "replay" {
-		return Plural(int64(n), "run was", "runs were") + " queued for another attempt."
-	}
-	return Plural(int64(n), "dead letter was", "dead letters were") + " purged. The runs stay in the history."
+// LettersReplayed says how many were.
+func LettersReplayed(n int) string {
+	return Plural(int64(n), "run was", "runs were") + " queued for another attempt."
 }
 
 // numbered is the word that goes with a number.

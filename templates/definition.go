@@ -113,11 +113,15 @@ type Head struct {
 	PausedAt     time.Time
 	PausedBy     string
 	PausedReason string
+	Starred      bool // by the reader
 	Tab          Tab
 	RunKey       string // makes pressing the button twice one run, or one wave
 	Payload      string // of the definition, as JSON
 	Args         string // of a DAG's definition, NAME=value, one a line
 }
+
+// ID is how addresses and records call the kind: "job" or "dag".
+func (k *Kind) ID() string { return k.id }
 
 // Path is the address of a page of the definition; rest is "" or begins with "/".
 func (v Head) Path(rest string) string { return v.Kind.path + "/" + v.Name + rest }
@@ -225,10 +229,11 @@ type DefinitionText struct {
 type Backfill struct {
 	Page     Page
 	Head     Head
-	From, To string // as typed, on the clock of the zone
-	Zone     string
+	From, To string // in the zone of the page
+	Zone     string // of the schedule; "" if it is that of the page
 	Problem  string
-	Planned  bool // the slots below are a plan
+	Notes    []string // how times that were typed are meant
+	Planned  bool     // the slots below are a plan
 	New      int
 	Slots    []BackfillSlot
 	More     int // slots beyond those that are listed

@@ -14,10 +14,11 @@ type Definitions struct {
 	Filter  ListFilter
 	Rows    []DefinitionRow
 	Pager   Pager
-	Partial bool   // the page is short because what matches is rare
-	First   int    // how many, the first by name, were looked at, where there are more; 0: all
-	Live    string // where the list is fetched again
-	RunKey  string // what is started from this page is started once
+	Partial bool            // the page is short because what matches is rare
+	First   int             // how many, the first by name, were looked at, where there are more; 0: all
+	Live    string          // where the list is fetched again
+	RunKey  string          // what is started from this page is started once
+	Starred map[string]bool // what the reader has starred, by name
 }
 
 // part says what of the definitions was not looked at; "" where all were.
@@ -83,6 +84,8 @@ type DefinitionRow struct {
 	Next        time.Time
 	NextLocal   string // in the schedule's zone, with its name; "" if that is UTC
 	Paused      bool
+	Starred     bool          // by its reader
+	Removing    bool          // it is about to be deleted
 	Failures    int           // how many runs, or waves, failed one after the other up to now
 	Late        time.Duration // 0: it is not
 	Strip       []Mark        // the oldest first
@@ -102,8 +105,8 @@ type Mark struct {
 	Took   string
 }
 
-func (m Mark) words() string {
-	words := statusLook(m.Status).word + ", " + utcTime(m.At)
+func (m Mark) words(z Zone) string {
+	words := statusLook(m.Status).word + ", " + z.Words(m.At)
 	if m.Name != "" {
 		words = m.Name + ", " + words
 	}

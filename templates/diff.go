@@ -1,5 +1,7 @@
 package templates
 
+import "strconv"
+
 // RunDiff is the page of two runs side by side.
 type RunDiff struct {
 	Page   Page
@@ -7,12 +9,10 @@ type RunDiff struct {
 	A, B   DiffSide
 	Fields []DiffField // that differ
 	Same   []DiffField // that do not
-	Rows   []DiffRow
+	Output LineDiff
 	// Notes say in words what of the outputs was compared, and what not.
-	Notes   []string
-	Removed int
-	Added   int
-	Exact   bool
+	Notes []string
+	Exact bool
 	// Other is the same comparison with numbers compared, or not.
 	Other string
 	Swap  string // the same comparison the other way round
@@ -45,7 +45,14 @@ type DiffSide struct {
 // DiffField is one thing that is compared.
 type DiffField struct{ Name, A, B string }
 
-// DiffRow is a line of each output, side by side.
+// LineDiff is two texts side by side.
+type LineDiff struct {
+	Rows           []DiffRow
+	Removed, Added int  // lines that are left only, and right only
+	Missing        bool // they were not compared
+}
+
+// DiffRow is a line of each side.
 type DiffRow struct {
 	Kind  string // same, numbers, changed, removed, added, gap
 	A, B  int64  // line numbers, 0 for none
@@ -65,4 +72,11 @@ func (r DiffRow) sign() string {
 		return "only right"
 	}
 	return ""
+}
+
+// runLine leads to lines of a run's output.
+func runLine(run string) func(int64) string {
+	return func(line int64) string {
+		return "/runs/" + run + "?line=" + strconv.FormatInt(line, 10) + "#" + lineID(line)
+	}
 }

@@ -33,7 +33,7 @@ func effectsSection(v Effects) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(v.Rows) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"effects\"><div class=\"title\"><h2 id=\"effects\">Effects <small>each is done once, whatever the number of attempts</small></h2></div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The effects\"><table><thead><tr><th scope=\"col\">Effect</th><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Attempt</th><th scope=\"col\">When</th><th scope=\"col\">Result</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"effects\"><div class=\"title\"><h2 id=\"effects\">Effects <small>each is done once, whatever the number of attempts</small></h2></div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The effects\"><table><thead><tr><th scope=\"col\">Effect</th><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Attempt</th><th scope=\"col\">When @zoneName()</th><th scope=\"col\">Result</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -34,6 +34,25 @@ type ExecutorRow struct {
 	Running     []ExecutorRun
 }
 
+// Question is asked before it is drained: "" if others take its runs.
+func (r *ExecutorRow) Question() string {
+	if r.LastOf == "" {
+		return ""
+	}
+	return "No other executor takes runs of tier " + r.LastOf + ". Drain " + r.ID + " anyway? Such runs wait until it, or another one, takes them."
+}
+
+// Can is what a user can ask of it now.
+func (r *ExecutorRow) Can() []string {
+	switch {
+	case r.mayDrain():
+		return []string{"drain"}
+	case r.mayGoOn():
+		return []string{"resume"}
+	}
+	return nil
+}
+
 // mayDrain and mayGoOn report what a user can ask of an executor: nothing of one that shuts down.
 func (r *ExecutorRow) mayDrain() bool { return r.State == "ready" }
 func (r *ExecutorRow) mayGoOn() bool  { return r.DrainedBy != "" && r.State != "silent" }

@@ -90,7 +90,7 @@ func pages() map[string]templ.Component {
 				{ID: "concern-dead-tides", Status: "dead", Title: "tides", Href: "/runs/abc-s1", Words: hostile, At: now.Add(-time.Minute), Cures: []templates.Cure{{Name: "Try again", Icon: "retry", Href: "/runs/abc-s1/retry", Post: true}, {Name: "See the run", Icon: "right", Href: "/runs/abc-s1"}}},
 				{ID: "concern-silent-two", Status: "silent", Title: hostile, At: now},
 			},
-			Timeline: templates.Timeline{Now: now, Reach: 24 * time.Hour, Beyond: "more", Bars: []templates.TimelineBar{
+			Tides: templates.Tides{Now: now, From: now.Add(-24 * time.Hour), Until: now.Add(24 * time.Hour), Beyond: "more", Bars: []templates.TideBar{
 				{From: now.Add(-90 * time.Minute), Until: now.Add(-time.Hour), Href: "/runs?since=a&until=b", Words: hostile, Good: 100, Bad: 1, Open: 2, Idle: 1},
 				{From: now.Add(-time.Hour), Until: now.Add(-30 * time.Minute)},
 				{From: now, Until: now.Add(30 * time.Minute), Href: "/jobs/tides", Words: "6 upcoming slots: tides", Slots: 6, Future: true},
@@ -137,14 +137,11 @@ func pages() map[string]templ.Component {
 			Looked: "Looked back to then", WhyNot: &templates.WhyNot{Job: "tides", Any: true, Lines: []string{hostile}, Next: now, Slots: []templates.LedgerRow{{From: now, To: now.Add(time.Hour), Count: 12, Outcome: "missed", Reason: hostile}}},
 			Filter: templates.RunFilter{Job: "tides", Chosen: []string{"failed"}, By: hostile, Bad: "/runs?status=failed", Statuses: []string{"failed", "timed_out"}, Tiers: []string{"light"}, Spans: []templates.Option{{Value: "1h", Name: "in the last hour"}}}}),
 		"run-diff": templates.DiffPage(templates.RunDiff{
-			Page: page("Difference of two runs", templates.SectionRuns), Notes: []string{hostile}, Removed: 1, Added: 2, Other: "/runs/diff?a=x&b=y&exact=1", Swap: "/runs/diff?a=y&b=x",
+			Page: page("Difference of two runs", templates.SectionRuns), Notes: []string{hostile}, Other: "/runs/diff?a=x&b=y&exact=1", Swap: "/runs/diff?a=y&b=x",
 			A:      templates.DiffSide{ID: "abc-s1", Job: "tides", Status: "succeeded", Words: "Left: the last good run", Row: rows[2]},
 			B:      templates.DiffSide{ID: "abc-s2", Job: "tides", Status: "failed", Words: "Right", Row: rows[3]},
 			Fields: []templates.DiffField{{Name: "env LEVEL", A: hostile, B: "info"}}, Same: []templates.DiffField{{Name: "job", A: "tides", B: "tides"}},
-			Rows: []templates.DiffRow{
-				{Kind: "same", A: 1, B: 1, TextA: hostile, TextB: hostile}, {Kind: "gap", Gap: 12}, {Kind: "numbers", A: 14, B: 14, TextA: "1", TextB: "2"},
-				{Kind: "changed", A: 15, B: 15, TextA: "a", TextB: hostile}, {Kind: "removed", A: 16, TextA: "gone"}, {Kind: "added", B: 16, TextB: "new"},
-			},
+			Output: lineDiff,
 		}),
 		"dead-letters":       templates.DeadLettersPage(deadLetters()),
 		"dead-letters-empty": templates.DeadLettersPage(templates.DeadLetters{Page: page("Dead letters", templates.SectionRuns), Live: "/dead-letters"}),
@@ -173,13 +170,28 @@ func pages() map[string]templ.Component {
 		}}),
 		"binaries-empty": templates.BinariesPage(templates.Binaries{Page: page("Binaries", templates.SectionBinaries)}),
 		"binary": templates.BinaryPage(templates.Binary{
-			Page: page("tides", templates.SectionBinaries), Name: "tides",
+			Page: page("tides", templates.SectionBinaries), Name: "tides", Total: 2, Choice: templates.VersionChoice{Offered: []int{2, 1}, Latest: 2}, Uploaded: true,
 			Jobs:     []templates.BinaryUser{{Job: "tides", Reference: "@stable", Version: 2}, {Job: "ebb", Paused: true, Version: 2}, {Job: "gone", Reference: "@canary"}},
-			Versions: []templates.Version{{N: 2, SHA256: strings.Repeat("ab", 32), Size: 812, Kind: "script", By: hostile, At: now, Content: "/content", Aliases: []string{"stable"}, Jobs: []string{"a", "b", "c", "d"}}, {N: 1}},
+			Versions: []templates.Version{{N: 2, Before: 1, SHA256: strings.Repeat("ab", 32), Size: 812, Kind: "script", By: hostile, At: now, Content: "/content", Aliases: []string{"stable"}, Jobs: []string{"a", "b", "c", "d"}}, {N: 1}},
 			Aliases:  []templates.Alias{{Name: "stable", N: 2, Back: 1}},
 			Moves:    []templates.AliasMove{{Alias: "stable", From: 1, To: 2, By: "mira", At: now}, {Alias: "stable", To: 1, At: now}},
 		}),
-		"binary-unused": templates.BinaryPage(templates.Binary{Page: page("tides", templates.SectionBinaries), Name: "tides", Versions: []templates.Version{{N: 1}}}),
+		"binary-version": templates.BinaryVersionPage(templates.BinaryVersion{
+			Page: page("tides version 2", templates.SectionBinaries), Name: "tides", Before: 1, After: 3, RunBy: []string{"nightly"}, Recent: []string{"nightly, 12 of the last 50"},
+			Version: templates.Version{N: 2, SHA256: "0123456789abcdef0123", Size: 2048, Kind: "script", By: hostile, At: now, Content: "/content", Aliases: []string{"stable"}},
+			Choice:  templates.VersionChoice{Offered: []int{3, 2, 1}, Latest: 3},
+			Source:  templates.Source{Lines: []string{"#!/bin/sh", hostile, ""}, More: 12},
+		}),
+		"binary-version-compiled": templates.BinaryVersionPage(templates.BinaryVersion{
+			Page: page("tides version 1", templates.SectionBinaries), Name: "tides", After: 2, Version: templates.Version{N: 1, Kind: "elf amd64", At: now},
+			Choice: templates.VersionChoice{Latest: 500}, Source: templates.Source{Missing: "Version 1 is a compiled program, so there is no source to show."},
+		}),
+		"binary-diff": templates.BinaryDiffPage(templates.BinaryDiff{
+			Page: page("tides: version 1 and 2", templates.SectionBinaries), Name: "tides", A: templates.Version{N: 1, At: now}, B: templates.Version{N: 2, At: now, By: hostile},
+			Choice: templates.VersionChoice{Latest: 500}, Swap: "/swap", Notes: []string{hostile}, Source: lineDiff,
+			Fields: []templates.DiffField{{Name: "size", A: "1 bytes", B: "2 bytes"}}, Same: []templates.DiffField{{Name: "kind", A: "script", B: "script"}},
+		}),
+		"binary-unused": templates.BinaryPage(templates.Binary{Page: page("tides", templates.SectionBinaries), Name: "tides", Versions: []templates.Version{{N: 1}}, Total: 1, Choice: templates.VersionChoice{Offered: []int{1}, Latest: 1}}),
 		"binary-alias": templates.AliasChangePage(templates.AliasChange{
 			Page: page("Roll stable back to version 1", templates.SectionBinaries), Binary: "tides", Alias: "stable", RollBack: true,
 			From: templates.Version{N: 2, SHA256: strings.Repeat("ab", 32), Size: 812, Kind: "script", By: hostile, At: now}, To: templates.Version{N: 1},
@@ -325,3 +337,8 @@ func deadLetters() templates.DeadLetters {
 		},
 	}
 }
+
+var lineDiff = templates.LineDiff{Removed: 2, Added: 2, Rows: []templates.DiffRow{
+	{Kind: "same", A: 1, B: 1, TextA: hostile, TextB: hostile}, {Kind: "gap", Gap: 12}, {Kind: "numbers", A: 14, B: 14, TextA: "1", TextB: "2"},
+	{Kind: "changed", A: 15, B: 15, TextA: "a", TextB: hostile}, {Kind: "removed", A: 16, TextA: "gone"}, {Kind: "added", B: 16, TextB: "new"},
+}}

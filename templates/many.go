@@ -7,13 +7,31 @@ type Many struct {
 	Kind    *Kind
 	Title   string // "Pause"
 	Past    string // "paused"
-	Asks    bool   // it is done only once their number has been typed
-	Ask     bool   // this is the question
+	Asks    ManyAsks
+	Ask     bool           // this is the question
+	Labels  string         // as they were typed
+	Present []CountedLabel // that they have
 	Names   []string
 	Back    string // the list as it was
 	Problem string
 	Done    int
 	Refused []NotDone
+}
+
+// ManyAsks is what is asked before it is done.
+type ManyAsks uint8
+
+// What may be asked.
+const (
+	AsksNothing   ManyAsks = iota
+	AsksForCount           // it is done only once their number has been typed
+	AsksForLabels          // which labels are set and removed
+)
+
+// CountedLabel is a label, "key=value", and how many have it.
+type CountedLabel struct {
+	Label string
+	Count int
 }
 
 // NotDone is a definition that something was not done to, and why.
@@ -28,7 +46,7 @@ func (k *Kind) Several(n int) string { return Plural(int64(n), k.Noun, k.plural(
 func (k *Kind) ManyDone(past string, n int) string {
 	more := map[string]string{
 		"paused": "Running runs continue.", "resumed": "The catch-up policy of each decides about the slots of its pause.",
-		"started": "", "deleted": "The history is kept.",
+		"started": "", "labelled": "",
 	}
 	words, known := more[past]
 	if !known || n < 1 {

@@ -22,6 +22,9 @@ func (m May) words() string {
 	if m.Edit {
 		words = append(words, "edit")
 	}
+	if m.Root {
+		words = append(words, "root")
+	}
 	return strings.Join(words, " ")
 }
 

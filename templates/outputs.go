@@ -9,8 +9,9 @@ type Outputs struct {
 	Errors                             bool
 	Spans                              []Option
 	Problem                            string
-	Searched                           bool   // something was asked for
-	Looked                             string // how much was searched, in words
+	Notes                              []string // how times that were typed are meant
+	Searched                           bool     // something was asked for
+	Looked                             string   // how much was searched, in words
 	Runs                               []FoundRun
 	Next                               string // searches further back; "" where all has been searched
 }

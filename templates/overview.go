@@ -14,12 +14,20 @@ type Overview struct {
 	Dismissed    []Concern
 	// Self is where the page is fetched again.
 	Self     string
-	Timeline Timeline
+	Tides    Tides
 	Running  []RunRow // what runs, waits or is to be tried again
 	Next     []Upcoming
 	Finished []RunRow
 	// NoJobs reports whether there is nothing to look at yet.
 	NoJobs bool
+
+	Favourites []FavouriteRow
+}
+
+// FavouriteRow is a job or a DAG that the reader has starred.
+type FavouriteRow struct {
+	Kind *Kind
+	Row  DefinitionRow
 }
 
 // Tile is a figure that leads to what it counts.

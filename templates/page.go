@@ -11,6 +11,7 @@ const (
 	SectionJobs      Section = "jobs"
 	SectionDAGs      Section = "dags"
 	SectionRuns      Section = "runs"
+	SectionTimeline  Section = "timeline"
 	SectionBinaries  Section = "binaries"
 	SectionExecutors Section = "executors"
 )
@@ -24,6 +25,7 @@ var sections = []struct {
 	{SectionJobs, "Jobs", "/jobs"},
 	{SectionDAGs, "DAGs", "/dags"},
 	{SectionRuns, "Runs", "/runs"},
+	{SectionTimeline, "Timeline", "/timeline"},
 	{SectionBinaries, "Binaries", "/binaries"},
 	{SectionExecutors, "Executors", "/executors"},
 }
@@ -31,6 +33,9 @@ var sections = []struct {
 // The sections of the settings. Their pages have a list of all of them above their title.
 const (
 	SectionAccount       Section = "account"
+	SectionTokens        Section = "tokens"
+	SectionRetention     Section = "retention"
+	SectionAbout         Section = "about"
 	SectionSecrets       Section = "secrets"
 	SectionNotifications Section = "notifications"
 	SectionNamespaces    Section = "namespaces"
@@ -45,12 +50,15 @@ type settingsPage struct {
 }
 
 var settings = []settingsPage{
-	{SectionAccount, "Account", SettingsPath, func(_ May, p Page) bool { return !p.Open }},
+	{SectionAccount, "Profile", SettingsPath, nil},
+	{SectionTokens, "API tokens", TokensPath, func(_ May, p Page) bool { return !p.Open }},
 	{SectionSecrets, "Secrets", "/settings/secrets", nil},
 	{SectionNotifications, "Notifications", NotificationsPath, nil},
 	{SectionNamespaces, "Namespaces", "/namespaces", nil},
+	{SectionRetention, "Retention", RetentionPath, nil},
 	{SectionUsers, "Users", UsersPath, func(may May, p Page) bool { return may.Root && !p.Open }},
 	{SectionAudit, "Audit log", "/audit", func(may May, _ Page) bool { return may.Admin }},
+	{SectionAbout, "About", AboutPath, nil},
 }
 
 // Page is what the frame of a page needs.
@@ -61,6 +69,7 @@ type Page struct {
 	Version string
 	Assets  Assets
 	Notice  string // what the reader has just done, in words; "" for nothing
+	Undo    *Undo  // a deletion that can be taken back; nil for none
 	User    string // who reads; "" before signing in
 	// SignOut offers to end the session.
 	SignOut bool
@@ -69,9 +78,25 @@ type Page struct {
 	// Trail is the way to a page below a section's own; the last of it is the page itself, without an address.
 	Trail []Crumb
 	Theme Theme
+	Zone  string // that of the reader's profile; "" is that of the browser
 	// Namespace is the one that the page shows, Namespaces are all that the reader may choose, at most MostNamespaces of them.
 	Namespace  string
 	Namespaces []string
+}
+
+// Undo is a deletion that the reader has asked for, and that has not begun.
+type Undo struct {
+	ID   string
+	What string // "job nightly-report", "3 jobs"
+	Many bool
+	Left time.Duration // until it begins
+}
+
+func (u Undo) words() string {
+	if u.Many {
+		return u.What + " are deleted in ten seconds."
+	}
+	return u.What + " is deleted in ten seconds."
 }
 
 // MostNamespaces is how many namespaces the menu in the head offers: the page of namespaces has all.

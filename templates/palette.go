@@ -17,6 +17,12 @@ type SearchItem struct {
 	At     time.Time  `json:"at,omitzero"` // when a run was made
 	Href   string     `json:"href"`
 	Paused bool       `json:"paused,omitempty"`
+	// Favourite is one of the reader's.
+	Favourite bool `json:"favourite,omitempty"`
+	// Can is what can be done to a run or an executor now: cancel, retry, drain, resume.
+	Can []string `json:"can,omitempty"`
+	// Ask is the question before an executor is drained; "" for none.
+	Ask string `json:"ask,omitempty"`
 }
 
 // SearchKind is what was found.
@@ -28,6 +34,8 @@ const (
 	SearchDAG    SearchKind = "dag"
 	SearchRun    SearchKind = "run"
 	SearchBinary SearchKind = "binary"
+
+	SearchExecutor SearchKind = "executor"
 )
 
 // icon is the one of the sprite that stands for a kind.
@@ -41,6 +49,8 @@ func (k SearchKind) icon() string {
 		return "runs"
 	case SearchBinary:
 		return "binaries"
+	case SearchExecutor:
+		return "executors"
 	}
 	return "search"
 }
@@ -55,6 +65,8 @@ func (k SearchKind) word() string {
 		return "Run of"
 	case SearchBinary:
 		return "Binary"
+	case SearchExecutor:
+		return "Executor"
 	}
 	return string(k)
 }

@@ -36,6 +36,7 @@ type Runs struct {
 	Page    Page
 	Filter  RunFilter
 	Problem string
+	Notes   []string // how times that were typed are meant
 	Rows    []RunRow
 	Pager   Pager
 	// Live is where the list is fetched again; "" on pages that do not change.

@@ -19,6 +19,7 @@ var shortcutGroups = []shortcutGroup{
 		{[][]string{{"?"}}, "show these shortcuts"},
 		{[][]string{{"/"}}, "go to the filter of the page"},
 		{[][]string{{"n"}}, "new job"},
+		{[][]string{{"u"}}, "undo a deletion, for ten seconds"},
 		{[][]string{{"Esc"}}, "close what is open"},
 	}},
 	{"Go to", goShortcuts()},
@@ -26,6 +27,14 @@ var shortcutGroups = []shortcutGroup{
 		{[][]string{{"j"}, {"↓"}}, "next row; the arrow once a row has the focus"},
 		{[][]string{{"k"}, {"↑"}}, "row before"},
 		{[][]string{{"Enter"}}, "open it"},
+	}},
+	{"In the timeline", []shortcut{
+		{[][]string{{"+"}}, "zoom in; also with Ctrl and the wheel"},
+		{[][]string{{"-"}}, "zoom out"},
+		{[][]string{{"Shift", "←"}}, "earlier"},
+		{[][]string{{"Shift", "→"}}, "later"},
+		{[][]string{{"0"}}, "now"},
+		{[][]string{{"←"}, {"→"}, {"↑"}, {"↓"}}, "from run to run, and from job to job"},
 	}},
 	{"Where a job is written", []shortcut{
 		{[][]string{{"Ctrl", "S"}, {"⌘", "S"}}, "save"},

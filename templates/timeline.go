@@ -1,134 +1,191 @@
 package templates
 
 import (
-	"math"
-	"strconv"
+	"net/url"
+	"slices"
 	"time"
+
+	"github.com/a-h/templ"
 )
 
-// Timeline is what ran and what comes, with now in the middle.
+// TimelinePath is the page of what ran and what is to come, by jobs and DAGs.
+const TimelinePath = "/timeline"
+
+// Timeline is that page.
 type Timeline struct {
-	Now    time.Time
-	Reach  time.Duration // to each side
-	Bars   []TimelineBar // in the order of time
-	Beyond string        // what the future leaves out, in words; "" for nothing
+	Page   Page
+	Filter TimelineFilter
+	Tides  Tides
+	Span   string // of time, in words
+	Lanes  []Lane
+	Ticks  []TimelineTick
+	Counts string   // "37 jobs and DAGs, 1,204 runs, 86 slots to come"
+	Notes  []Crumb  // what is left out, in words, and what shows it; an empty address for nothing
+	Zooms  []Option // the lengths that are offered, by what leads to them
+	// Addresses of other windows; "" where there is none.
+	Earlier, Later, In, Out, Follow, First, Next string
+	Follows                                      bool // the window goes with the time
+	Self                                         string
+	Live                                         bool
+	Problem                                      string
+	// Reached is from when on all that ran is shown; zero: all is.
+	Reached time.Time
 }
 
-// TimelineBar is what happened, or is to happen, in a span of time.
-type TimelineBar struct {
+// TimelineFilter is what a timeline is narrowed to, as the form says it.
+type TimelineFilter struct {
+	Text, Label, Tier string
+	Chosen            []string // statuses
+	Statuses, Tiers   []string // to choose from
+	Window            url.Values
+}
+
+// Filtered reports whether anything is narrowed.
+func (f TimelineFilter) Filtered() bool {
+	return f.Text != "" || f.Label != "" || f.Tier != "" || len(f.Chosen) > 0
+}
+
+func (f TimelineFilter) has(status string) bool { return slices.Contains(f.Chosen, status) }
+
+// clear leads to the same window of all.
+func (f TimelineFilter) clear() string { return TimelinePath + "?" + f.Window.Encode() }
+
+// TimelineTick is a line of the scale.
+type TimelineTick struct {
+	At    time.Time
+	Words string
+	Day   bool // a day begins
+	Wide  bool // left out on narrow screens
+}
+
+// Lane is what one job or DAG does.
+type Lane struct {
+	DAG     bool
+	Name    string
+	Words   string // its name, and what it has planned
+	Rows    int    // that its bars take
+	Bars    []LaneBar
+	Planned []LanePlanned
+	More    string // what is left out, in words
+}
+
+// LaneBar is a run, a wave, or several that stand too near each other.
+type LaneBar struct {
+	Href, Words string
+	Tone        string  // "good", "bad", "busy" or "idle"
+	Many        int     // how many runs it is; 0 for one
+	Bad         float64 // the share of many that failed
+	Row         int
 	From, Until time.Time
-	Href        string
-	Words       string // what it holds: "12 runs: 10 succeeded, 2 failed"
-	Good        int
-	Bad         int
-	Open        int // not ended yet
-	Idle        int // cancelled or skipped
-	Slots       int // to come
-	Future      bool
+	Parts       []LanePart
+	Planned     bool // it waits for a later time
 }
 
-func (b TimelineBar) total() int { return b.Good + b.Bad + b.Open + b.Idle + b.Slots }
+// LanePart is a time in which a run waited, or ran.
+type LanePart struct {
+	From, Until time.Time
+	Waiting     bool
+}
 
+// LanePlanned is a slot to come.
+type LanePlanned struct {
+	At, Until time.Time
+	Words     string
+}
+
+func (l Lane) href() string {
+	if l.DAG {
+		return "/dags/" + l.Name
+	}
+	return "/jobs/" + l.Name
+}
+
+func (l Lane) id() string {
+	if l.DAG {
+		return "lane-dag-" + l.Name
+	}
+	return "lane-" + l.Name
+}
+
+func (l Lane) icon() string {
+	if l.DAG {
+		return "dags"
+	}
+	return "jobs"
+}
+
+// Pixels of a lane.
 const (
-	timelineWidth  = 1200.0
-	timelineHeight = 132.0
-	timelineFloor  = 120.0 // where bars stand
-	timelineTop    = 10.0
+	laneRow = 20
+	laneBar = 14
+	lanePad = 5
 )
 
-// timelineMark is a part of a bar.
-type timelineMark struct {
-	class       string
-	x, y, width float64
-	height      float64
+func (l Lane) height() string {
+	return short(float64(2*lanePad + max(l.Rows, 1)*laneRow - (laneRow - laneBar)))
 }
 
-// x is where an instant stands. It moves by the minute, so that the chart stands still between.
-func (t Timeline) x(at time.Time) float64 {
-	now := t.Now.Truncate(time.Minute)
-	return timelineWidth/2 + at.Sub(now).Seconds()/t.Reach.Seconds()*timelineWidth/2
+func rowTop(row int, add float64) string { return short(float64(lanePad+row*laneRow) + add) }
+
+func (t Timeline) axis() axis { return axis{t.Tides.From, t.Tides.Until} }
+
+// place is where a span begins in percent, and how long it is; what lies far outside is cut off.
+func (t Timeline) place(from, until time.Time, least float64) (x, width string) {
+	left, right := max(t.axis().at(from), -100), min(t.axis().at(until), 200)
+	return percentage(left), percentage(max(right-left, least))
 }
 
-// left and right are the ends of a bar: beside the line of now, not over it.
-func (t Timeline) left(b *TimelineBar) float64 {
-	if b.Future {
-		return max(t.x(b.From), timelineWidth/2) + 1.5
-	}
-	return t.x(b.From) + 1
-}
+// leastBar is the width of the shortest bar, in percent.
+const leastBar = 0.35
 
-func (t Timeline) width(b *TimelineBar) float64 {
-	right := t.x(b.Until) - 1
-	if !b.Future {
-		right = min(right, timelineWidth/2-1.5)
-	}
-	return max(right-t.left(b), 1)
-}
-
-// marks are the parts of a bar, from its foot up. Its height grows with the root of its number, so that one failure
-// can be seen beside a thousand successes.
-func (t Timeline) marks(b *TimelineBar) (marks []timelineMark) {
-	most := 0 // of its own half: what ran and what is to come are not measured by each other
-	for i := range t.Bars {
-		if t.Bars[i].Future == b.Future {
-			most = max(most, t.Bars[i].total())
-		}
-	}
-	if b.total() == 0 {
-		return nil
-	}
-	full := (timelineFloor - timelineTop) * max(math.Sqrt(float64(b.total())/float64(max(most, 12))), 0.06)
-	foot, left, width := timelineFloor, t.left(b), t.width(b)
-	for _, part := range []struct {
-		class string
-		n     int
-	}{{"good", b.Good}, {"slots", b.Slots}, {"idle", b.Idle}, {"busy", b.Open}, {"bad", b.Bad}} {
-		if part.n == 0 {
-			continue
-		}
-		height := max(full*float64(part.n)/float64(b.total()), 5)
-		foot -= height
-		marks = append(marks, timelineMark{class: part.class, x: left, y: foot + 0.5, width: width, height: height - 0.5})
-	}
-	return marks
-}
-
-// focused is the bar that Tab reaches; arrow keys lead from there to the others. It is the last that holds a run.
+// focused is the lane whose last bar Tab reaches.
 func (t Timeline) focused() int {
-	found := -1
-	for i := range t.Bars {
-		if t.Bars[i].total() > 0 && (found < 0 || !t.Bars[i].Future) {
-			found = i
+	return slices.IndexFunc(t.Lanes, func(l Lane) bool { return len(l.Bars) > 0 })
+}
+
+// least is the width of the shortest part: what ran is always seen.
+func (p LanePart) least() float64 {
+	if p.Waiting {
+		return 0
+	}
+	return leastBar
+}
+
+// zoomed is the name of the length that is shown, "" if it is none that is offered.
+func (t Timeline) zoomed() string {
+	span := t.Tides.Until.Sub(t.Tides.From)
+	for _, zoom := range TimelineZooms {
+		if zoom.Length == span {
+			return zoom.Name
 		}
 	}
-	return found
+	return ""
 }
 
-func tabIndex(is bool) string {
-	if is {
-		return "0"
+// TimelineZooms are the lengths that are offered.
+var TimelineZooms = []struct {
+	Name   string
+	Length time.Duration
+}{
+	{"10 min", 10 * time.Minute}, {"1 h", time.Hour}, {"6 h", 6 * time.Hour}, {"24 h", 24 * time.Hour}, {"3 d", 72 * time.Hour}, {"7 d", 168 * time.Hour},
+}
+
+// timelineLive is as liveAttributes, but the window that is asked for last is shown; one that now is not in changes only when
+// another one is asked for.
+func timelineLive(self string, live bool) templ.Attributes {
+	attributes := liveAttributes(self, "5s")
+	attributes["hx-sync"] = "this:replace"
+	if !live {
+		attributes["hx-trigger"] = "refresh"
 	}
-	return "-1"
+	return attributes
 }
 
-// timelineTicks are the words below the chart.
-func (t Timeline) ticks() []string {
-	hours := int(t.Reach / time.Hour)
-	ticks := make([]string, 0, 9)
-	for i := -4; i <= 4; i++ {
-		switch at := hours * i / 4; {
-		case at == 0:
-			ticks = append(ticks, "now")
-		case at < 0:
-			ticks = append(ticks, "−"+strconv.Itoa(-at)+" h")
-		default:
-			ticks = append(ticks, "+"+strconv.Itoa(at)+" h")
-		}
+func sortedNames(values url.Values) []string {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
 	}
-	return ticks
-}
-
-// spanWords names a bar's time where no script says it in the reader's zone.
-func spanWords(b *TimelineBar) string {
-	return b.From.UTC().Format("2 Jan 15:04") + " to " + b.Until.UTC().Format("15:04") + " UTC"
+	slices.Sort(names)
+	return names
 }

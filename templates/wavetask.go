@@ -2,6 +2,7 @@ package templates
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -29,7 +30,7 @@ type WaveTask struct {
 	Shown  int  // the attempt whose output is shown
 	Output Output
 
-	CanMark, CanResume bool
+	CanMark, CanResume, CanClear bool
 }
 
 func (v WaveTask) title() string {
@@ -37,6 +38,14 @@ func (v WaveTask) title() string {
 		return v.Name + ", " + v.Item
 	}
 	return v.Name
+}
+
+// itemQuery names the item, where the panel shows one.
+func (v WaveTask) itemQuery() string {
+	if n, is := strings.CutPrefix(v.Item, "item "); is {
+		return "&item=" + n
+	}
+	return ""
 }
 
 // latest is the newest attempt, 0 before the first.

@@ -29,7 +29,7 @@ const (
 	signatureKept = 90 * 24 * time.Hour
 )
 
-// ErrReplayed says that a request has the signature of an earlier one, and another id.
+// ErrReplayed means that a request has the signature of an earlier one, and another id.
 var ErrReplayed = errors.New("an earlier request had the same body and signature under another id")
 
 // Book keeps what triggers need to know as records of a store. It is safe for concurrent use, also by several nodes on one store.

@@ -55,7 +55,7 @@ type inbox struct {
 
 // Watch writes down which objects a definition is about to wait for. The caller must call it before it saves such a definition. Objects
 // that are there already when they are listed first, and are older than the definition, start nothing. again says that the definition
-// waits for the same ones already; otherwise it begins anew, whatever was seen for an earlier form of it.
+// waits for the same ones already; otherwise it restarts, whatever was seen for an earlier version of it.
 func (b *Book) Watch(ctx context.Context, namespace, definition, bucket, prefix string, again bool) error {
 	var data inbox
 	return b.update(ctx, kindInbox, name(namespace, definition), &data, func() {
@@ -145,7 +145,7 @@ func (w *Inboxes) look(ctx context.Context, key string) error {
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return err
 	}
-	// It is read after the definition, so that it is not of an earlier form of it: see Watch.
+	// It is read after the definition, so that it is not of an earlier version of it: see Watch.
 	record, missing := w.book.records.Record(ctx, kindInbox, key)
 	if errors.Is(missing, engine.ErrNotFound) {
 		return nil

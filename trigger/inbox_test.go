@@ -77,14 +77,14 @@ func TestObjectStartsOneRunWhenItAppears(t *testing.T) {
 		t.Errorf("payload %s", payload)
 	}
 
-	// One that cannot start yet is tried again.
+	// One that cannot start yet is retried.
 	b.put("orders/d", saved.Add(time.Minute))
 	w.busy = errors.New("too much waits")
 	look("orders/c", "orders/b")
 	w.busy = nil
 	look("orders/c", "orders/b", "orders/d")
 
-	// One that is older than what was seen counts as well, as do one that is written again and one that was away; another engine goes on.
+	// One that is older than what was seen counts as well, as do one that is written again and one that was away; another engine continues.
 	b.put("orders/late", saved.Add(-24*time.Hour))
 	b.put("orders/b", saved.Add(time.Hour))
 	inboxes = trigger.NewInboxes(w.book, b, w, slog.New(slog.DiscardHandler))
@@ -121,8 +121,8 @@ func TestInboxSaysOnceWhyItStartsNothing(t *testing.T) {
 	}
 }
 
-// A trigger that is removed and put back begins anew, however soon: what appeared between starts nothing, what comes later does.
-func TestObjectsThatAppearWhileTheTriggerIsAwayStartNothing(t *testing.T) {
+// A trigger that is removed and put back restarts, however soon: what appeared between starts nothing, what comes later does.
+func TestObjectsCreatedWhileTheTriggerIsDeletedStartNothing(t *testing.T) {
 	saved := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	w, b, inboxes := inboxWorld(t, saved)
 	look := func(want ...string) {

@@ -138,7 +138,7 @@ func (o *Outbox) note(ctx context.Context, found []success) error {
 	}
 }
 
-// follow says which definitions are followed, as of an instant.
+// follow reports which definitions are followed, as of an instant.
 func (o *Outbox) follow(followers []follower, at time.Time) {
 	followed := map[string]bool{}
 	for i := range followers {

@@ -344,8 +344,8 @@ func (w *Watcher) start(ctx context.Context, f *follower, one success, payload j
 	return w.service.Start(ctx, f.namespace, f.name, event)
 }
 
-// NotAllowed says why a definition of a namespace may not start after one of another namespace. It is the same words for one that is
-// not there, so that nobody learns what other namespaces have.
+// NotAllowed returns why a definition of a namespace may not start after one of another namespace. It is the same words for one that is
+// not there, so that users do not learn what other namespaces have.
 func NotAllowed(namespace, upstream, follower string) string {
 	return fmt.Sprintf("%s does not allow the namespace %s to start after it, or is not there: an editor of %s adds %s to its triggers.allow_after",
 		name(namespace, upstream), follower, namespace, follower)

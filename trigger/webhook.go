@@ -32,15 +32,15 @@ const (
 	githubPing      = "ping"
 )
 
-// ErrSignature says that a request is not signed with the secret.
+// ErrSignature means that a request is not signed with the secret.
 var ErrSignature = errors.New("the signature does not belong to this body and this secret")
 
-// HeaderError says why the headers of a request cannot be those of a webhook, whatever its secret.
+// HeaderError reports why the headers of a request cannot be those of a webhook, whatever its secret.
 type HeaderError struct{ Reason string }
 
 func (e *HeaderError) Error() string { return e.Reason }
 
-// KeyError says why a secret cannot be the key of a webhook.
+// KeyError reports why a secret cannot be the key of a webhook.
 type KeyError struct{ Reason string }
 
 func (e *KeyError) Error() string { return e.Reason }

@@ -14,14 +14,14 @@ import (
 	"github.com/tidewheel/tidewheel/web/api"
 )
 
-// recheckEvery is how long an answer that does not end goes on after its reader has lost the right to it.
+// recheckEvery is how long a streaming response lasts after its reader has lost the right to it.
 const recheckEvery = 3 * time.Second
 
 // errNotAllowed is for requests that no rule lets in.
 var errNotAllowed = errors.New("not allowed any more")
 
 // authorize is the only place that decides who may do what: by the rule of the route, the identity, and the namespace that the
-// request is about. What reads goes on only while that stays true.
+// request is about. Streaming reads continue only while that stays true.
 func (s *Server) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, rule := c.Request(), ruleOf(c)
@@ -146,7 +146,7 @@ func (s *Server) whileAllowed(c echo.Context, rule rule, namespace string) (done
 	}
 }
 
-// stillAllowed asks the guard and the rule again. While they cannot say, as when the store is away, what was allowed goes on.
+// stillAllowed asks the guard and the rule again. While they cannot answer, as when the store is unavailable, an allowed response continues.
 func (s *Server) stillAllowed(r *http.Request, rule rule, namespace string) error {
 	identity, err := s.identify(r)
 	if err == nil {

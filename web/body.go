@@ -111,7 +111,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stalledError says that a body did not come in time.
+// stalledError reports that a body did not come in time.
 type stalledError struct{}
 
 func (stalledError) Error() string { return "the body stopped coming before its end: send it again" }

@@ -5,5 +5,5 @@
 // request; a client that sends headers or a body, or takes an answer, too slowly is disconnected; streams end when the
 // server stops, and a request in progress is not cut before the time it is given to finish.
 //
-// It may import web/api, web/ui, web/auth, web/service, static and the vocabulary; nobody but the command imports it.
+// It may import web/api, web/ui, web/auth, web/service, static and the vocabulary; only the command imports it.
 package web

@@ -22,7 +22,7 @@ func (s *Server) answerError(err error, c echo.Context) {
 	}
 	problem := s.problemOf(c, err)
 	if problem.Status == api.StatusClientGone {
-		problem.Status = http.StatusServiceUnavailable // nobody reads it
+		problem.Status = http.StatusServiceUnavailable // it is never read
 	}
 	if failed := s.writeError(c, problem); failed != nil && c.Request().Context().Err() == nil {
 		s.config.Log.Warn("an error could not be answered", "request_id", RequestID(c.Request().Context()), "error", failed)

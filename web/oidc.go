@@ -128,7 +128,7 @@ func (s *Server) groupsInWords(groups []string) string {
 	return "It sent the groups " + strings.Join(groups, ", ") + "."
 }
 
-// refuseLogin shows why a login at the provider ended without a session; name is "" while nobody is known.
+// refuseLogin shows why a login at the provider ended without a session; name is "" while the user is unknown.
 func (s *Server) refuseLogin(c echo.Context, next, name string, err error) error {
 	var refusal *issuer.Refusal
 	if !errors.As(err, &refusal) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// admitProgram lets in a running program, by its run token, to what is for programs; nobody else may come in there. It
+// admitProgram lets in a running program, by its run token, to the routes for programs; other callers are refused there. It
 // is asked by the route that the request was given to, so that a path in disguise leads nowhere else.
 func (s *Server) admitProgram(c echo.Context, next echo.HandlerFunc) error {
 	r := c.Request()

@@ -13,7 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/web"
 )
 
-// A role is taken away while an answer without an end goes on: it ends, and no other begins.
+// A role is revoked during a streaming response: the response ends, and no other begins.
 func TestStreamEndsWhenItsReaderLosesTheRole(t *testing.T) {
 	for name, path := range map[string]string{
 		"events": "/api/v1/events?namespace=finance", "followed output": "/api/v1/runs/uid-s1/logs?follow=true&namespace=finance",

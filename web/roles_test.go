@@ -122,7 +122,7 @@ func requestTo(route, namespace string) (method, path string) {
 }
 
 // The file is the only list of who may do what, and is read line by line when it changes.
-func TestEachRouteIsOpenToWhoMayUseItAndNobodyElse(t *testing.T) {
+func TestEachRouteIsOpenOnlyToItsRoles(t *testing.T) {
 	s := newRoleSite(t, roleHolders())
 	s.server.Handler().(*echo.Echo).Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -224,7 +224,7 @@ func TestForeignNamespaceIsAnsweredLikeOneThatIsNotThere(t *testing.T) {
 			answers[namespace] = strings.ReplaceAll(fmt.Sprint(got.body, header), namespace, "NAMESPACE")
 		}
 		if answers["harbour"] != answers["nowhere"] {
-			t.Errorf("%s tells them apart:\n%s\n%s", method, answers["harbour"], answers["nowhere"])
+			t.Errorf("%s distinguishes them:\n%s\n%s", method, answers["harbour"], answers["nowhere"])
 		}
 	}
 }

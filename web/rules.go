@@ -63,7 +63,7 @@ func (r rule) unrecorded() rule { r.quiet = true; return r }
 // orAll is for routes that are about a namespace, or about what belongs to none.
 func (r rule) orAll() rule { r.all = true; return r }
 
-// recorded is for routes that only read, and are recorded like a change; and for changes by nobody who is known before, where they are
+// recorded is for routes that only read, and are recorded like a change; and for changes by users who were unknown before, where they are
 // done.
 func (r rule) recorded() rule { r.loud = true; return r }
 
@@ -96,6 +96,7 @@ var rules = map[string]rule{
 	"DELETE /api/v1/binaries/:name":                  editor,
 	"GET /api/v1/binaries/:name":                     viewer,
 	"PUT /api/v1/binaries/:name/aliases/:alias":      editor,
+	"GET /api/v1/binaries/:name/diff":                viewer,
 	"POST /api/v1/binaries/:name/rollback":           editor,
 	"POST /api/v1/binaries/:name/versions":           editor,
 	"GET /api/v1/binaries/:name/versions/:n/content": viewer,
@@ -115,6 +116,7 @@ var rules = map[string]rule{
 	"GET /api/v1/dags/:name/generations": viewer,
 	"GET /api/v1/dags/:name/graph":       viewer,
 	"GET /api/v1/dags/:name/next":        viewer,
+	"POST /api/v1/dags/:name/labels":     editor,
 	"POST /api/v1/dags/:name/pause":      operator,
 	"POST /api/v1/dags/:name/restore":    editor,
 	"POST /api/v1/dags/:name/resume":     operator,
@@ -160,6 +162,7 @@ var rules = map[string]rule{
 	"GET /api/v1/jobs/:name/difference":  viewer,
 	"GET /api/v1/jobs/:name/generations": viewer,
 	"GET /api/v1/jobs/:name/next":        viewer,
+	"POST /api/v1/jobs/:name/labels":     editor,
 	"POST /api/v1/jobs/:name/pause":      operator,
 	"POST /api/v1/jobs/:name/restore":    editor,
 	"POST /api/v1/jobs/:name/resume":     operator,
@@ -199,6 +202,10 @@ var rules = map[string]rule{
 	"GET /api/v1/queues":  anyViewer,
 	"GET /api/v1/scaling": anyViewer,
 
+	"GET /api/v1/timeline":           viewer,
+	"GET /api/v1/collisions":         viewer,
+	"POST /api/v1/collisions/spread": editor,
+
 	"GET /api/v1/runs":                 viewer,
 	"GET /api/v1/runs/:id":             viewer,
 	"GET /api/v1/runs/:id/artifacts":   viewer,
@@ -221,7 +228,14 @@ var rules = map[string]rule{
 	"POST /api/v1/secrets-key/rotate": rootAdmin,
 
 	// What is a user's own is the service's to decide: it is about who one is, not about roles.
-	"GET /api/v1/sessions":        signedIn,
+	"GET /api/v1/sessions": signedIn,
+	"GET /api/v1/profile":  signedIn,
+	"PUT /api/v1/profile":  signedIn.unrecorded(),
+
+	"GET /api/v1/favourites":                viewer,
+	"PUT /api/v1/favourites/:kind/:name":    viewer.unrecorded(),
+	"DELETE /api/v1/favourites/:kind/:name": viewer.unrecorded(),
+
 	"DELETE /api/v1/sessions/:id": signedIn,
 	"GET /api/v1/tokens":          signedIn,
 	"POST /api/v1/tokens":         signedIn,
@@ -246,23 +260,29 @@ var rules = map[string]rule{
 	"GET /api/v1/waves":             viewer,
 	"GET /api/v1/waves/:id":         viewer,
 	"POST /api/v1/waves/:id/cancel": operator,
+	"POST /api/v1/waves/:id/clear":  operator,
 	"POST /api/v1/waves/:id/mark":   operator,
 	"POST /api/v1/waves/:id/resume": operator,
 
 	"GET /audit": admin,
 
-	"GET /binaries":                 viewer,
-	"GET /binaries/:name":           viewer,
-	"GET /binaries/:name/alias":     editor,
-	"POST /binaries/:name/alias":    editor,
-	"POST /binaries/:name/delete":   editor,
-	"POST /binaries/:name/rollback": editor,
-	"GET /binaries/upload":          editor,
-	"POST /binaries/upload":         editor,
+	"GET /binaries":                          viewer,
+	"GET /binaries/:name":                    viewer,
+	"GET /binaries/:name/alias":              editor,
+	"GET /binaries/:name/diff":               viewer,
+	"GET /binaries/:name/versions/:n":        viewer,
+	"GET /binaries/:name/versions/:n/source": viewer,
+	"POST /binaries/:name/alias":             editor,
+	"POST /binaries/:name/delete":            editor,
+	"POST /binaries/:name/rollback":          editor,
+	"GET /binaries/upload":                   editor,
+	"POST /binaries/upload":                  editor,
 
 	"GET /dags":                   viewer,
 	"POST /dags/delete":           editor,
 	"POST /dags/pause":            operator,
+	"POST /dags/labels":           editor,
+	"POST /dags/:name/favourite":  viewer.unrecorded(),
 	"POST /dags/resume":           operator,
 	"POST /dags/run":              operator,
 	"GET /dags/:name":             viewer,
@@ -310,6 +330,8 @@ var rules = map[string]rule{
 	"GET /jobs":                   viewer,
 	"POST /jobs/delete":           editor,
 	"POST /jobs/pause":            operator,
+	"POST /jobs/labels":           editor,
+	"POST /jobs/:name/favourite":  viewer.unrecorded(),
 	"POST /jobs/resume":           operator,
 	"POST /jobs/run":              operator,
 	"GET /jobs/:name":             viewer,
@@ -367,6 +389,10 @@ var rules = map[string]rule{
 
 	"GET /": viewer,
 
+	"GET /timeline":            viewer,
+	"GET /timeline/collisions": viewer,
+	"POST /timeline/spread":    editor,
+
 	"GET /runs":              viewer,
 	"GET /runs/:id":          viewer,
 	"POST /runs/:id/cancel":  operator,
@@ -383,6 +409,11 @@ var rules = map[string]rule{
 
 	// One's own account: the service knows whose it is.
 	"GET /settings":                   signedIn,
+	"POST /settings/profile":          signedIn.unrecorded(),
+	"GET /settings/tokens":            signedIn,
+	"GET /settings/retention":         viewer,
+	"POST /settings/retention":        admin,
+	"GET /settings/about":             viewer,
 	"POST /settings/password":         signedIn,
 	"POST /settings/sessions/:id/end": signedIn,
 	"POST /settings/sessions/end":     signedIn,
@@ -391,6 +422,7 @@ var rules = map[string]rule{
 	"POST /settings/tokens/:id/revoke": signedIn,
 
 	"POST /theme": signedIn.unrecorded(),
+	"POST /zone":  signedIn.unrecorded(),
 
 	"GET /users":                          rootAdmin,
 	"POST /users":                         rootAdmin,
@@ -404,18 +436,22 @@ var rules = map[string]rule{
 	"POST /users/:name/tokens/:id/revoke": rootAdmin,
 
 	"GET /ui/kit":       signedIn,
+	"GET /undo/:id":     viewer,
+	"POST /undo/:id":    operator,
 	"GET /ui/search":    viewer,
 	"GET /ui/shortcuts": signedIn,
 
 	"GET /waves/:id":         viewer,
 	"POST /waves/:id/cancel": operator,
+	"GET /waves/:id/clear":   operator,
 	"GET /waves/:id/mark":    operator,
 	"GET /waves/:id/task":    viewer,
+	"POST /waves/:id/clear":  operator,
 	"POST /waves/:id/mark":   operator,
 	"POST /waves/:id/resume": operator,
 }
 
-// ruleOf returns the rule of the route that a request was given to: the zero one, which lets nobody in, where there is no such route.
+// ruleOf returns the rule of the route that a request was given to: the zero rule, which admits no request, if there is no such route.
 func ruleOf(c echo.Context) rule { return rules[c.Request().Method+" "+c.Path()] }
 
 // checkRules refuses routes that have no rule.

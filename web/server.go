@@ -20,7 +20,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// Config says what a server is made of.
+// Config defines what a server is made of.
 type Config struct {
 	Service *service.Service // required
 	Guard   *auth.Guard      // required: auth.NewGuard, or auth.Open where authentication is off
@@ -38,7 +38,7 @@ type Config struct {
 	Slow func() string
 	// Ready names the part that is down; nil: the service is asked.
 	Ready func(context.Context) error
-	// Live says why the process has to be started again; nil: it never has.
+	// Live reports why the process has to be started again; nil: it never has.
 	Live func() error
 	// Pages registers the pages, one of which is made of the description of the API; nil: there are none.
 	Pages func(router *echo.Echo, openAPI []byte)
@@ -62,7 +62,7 @@ type Config struct {
 type LoginPage struct {
 	Status  int    // to answer with
 	Message string // why the last try failed, or ""
-	Next    string // where to go on afterwards; a path of this server
+	Next    string // where to continue afterwards; a path of this server
 	Users   bool   // there is a user to sign in as: else a token is all that opens
 	Issuer  *LoginIssuer
 }

@@ -203,7 +203,7 @@ func TestFaultInARequestEndsOnlyIt(t *testing.T) {
 		t.Errorf("problem %+v", problem)
 	}
 	if page := s.ask("GET", "/runs", "", authorization, bearer, "Accept", html).is(500); strings.Contains(page.body, "broken") {
-		t.Errorf("the page tells the fault: %s", page.body)
+		t.Errorf("the page reveals the fault: %s", page.body)
 	}
 	late := s.open("GET", "/dags", "", authorization, bearer)
 	defer late.Body.Close()
@@ -220,8 +220,8 @@ func TestFaultOfAStreamIsNoGoneClient(t *testing.T) {
 	s := newSite(t, nil)
 	s.ask("GET", "/jobs", "", authorization, bearer).problem(500, "internal_error")
 	s.ask("GET", "/jobs?follow=1", "", authorization, bearer).problem(500, "internal_error")
-	if told := strings.Count(s.log.String(), "the disk is on fire"); told != 2 {
-		t.Errorf("the log tells the fault %d times", told)
+	if logged := strings.Count(s.log.String(), "the disk is on fire"); logged != 2 {
+		t.Errorf("the log reports the fault %d times", logged)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestHeadersProtectPages(t *testing.T) {
 	if strings.Contains(page.header.Get("Content-Security-Policy"), "unsafe") {
 		t.Error("pages may run what is inline")
 	}
-	// Asked for by hand, so that the client does not undo it.
+	// Requested explicitly, so that the client does not decompress it.
 	packed := s.ask("GET", "/", "", authorization, bearer, "Accept-Encoding", "gzip").is(200)
 	if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 500 {
 		t.Errorf("a page of 2 KiB came in %d bytes as %q", len(packed.body), packed.header.Get("Content-Encoding"))

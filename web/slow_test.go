@@ -177,7 +177,7 @@ func TestBodyThatNeverComesIsNotAwaited(t *testing.T) {
 	}
 }
 
-func TestSlowUploadThatGoesOnIsTaken(t *testing.T) {
+func TestSlowUploadThatMakesProgressIsAccepted(t *testing.T) {
 	onPipes(t, web.Connections{}, func(t *testing.T, p *pipes) {
 		const pieces, piece = 1200, 4 << 10
 		client := p.dial("203.0.113.9:1")

@@ -74,7 +74,7 @@ func TestOldTLSAndPlainHTTPAreRefused(t *testing.T) {
 	}
 }
 
-// The bounds of bodies hold in HTTP/2, too, where one connection carries many requests: the others go on.
+// The bounds of bodies hold in HTTP/2, too, where one connection carries many requests: the others continue.
 func TestStalledBodyOverHTTP2EndsAndHoldsNothingUp(t *testing.T) {
 	ca := certstest.New(t)
 	pair, err := certs.Open(issued(ca))

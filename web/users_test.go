@@ -57,7 +57,7 @@ func TestLinkOfTheFirstStartMakesTheFirstAdmin(t *testing.T) {
 	if page := s.ask("GET", "/welcome?next=/jobs", "", "Cookie", cookie, "Accept", html).is(200); !strings.Contains(page.body, `href="/jobs">Not now`) {
 		t.Errorf("the page: %s", page.body)
 	}
-	s.ask("GET", "/jobs/a", "", "Cookie", cookie).is(404) // "Not now" goes on as root
+	s.ask("GET", "/jobs/a", "", "Cookie", cookie).is(404) // "Not now" continues as root
 	enter := func(name, first, second string) *answer {
 		return s.form("/welcome", url.Values{"name": {name}, "password": {first}, "again": {second}, "next": {"/jobs"}}, "Cookie", cookie)
 	}
@@ -148,7 +148,7 @@ func TestFailedLoginsAreBounded(t *testing.T) {
 	s.signIn("ada")
 }
 
-func TestStoreThatIsAwayTurnsNobodyAway(t *testing.T) {
+func TestUnavailableStoreEndsNoSession(t *testing.T) {
 	s := newSite(t, nil)
 	s.user("ada", everywhere)
 	cookie := s.signIn("ada")

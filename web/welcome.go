@@ -46,7 +46,7 @@ func (s *Server) welcomeForm(c echo.Context) error {
 	return s.showWelcome(c, WelcomePage{Status: http.StatusOK, Next: next})
 }
 
-// welcomeSend makes the first admin, and goes on as them.
+// welcomeSend makes the first admin, and continues as them.
 func (s *Server) welcomeSend(c echo.Context) error {
 	page := WelcomePage{Status: http.StatusUnprocessableEntity, Name: c.FormValue("name"), Next: localPath(c.FormValue("next"))}
 	if open, err := s.welcomes(c); err != nil {

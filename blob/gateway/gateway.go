@@ -36,7 +36,7 @@ const (
 	answerTimeout  = 10 * time.Second
 )
 
-// ErrAddressInUse says that another process listens on the address asked for.
+// ErrAddressInUse means that another process listens on the address asked for.
 var ErrAddressInUse = errors.New("address already in use")
 
 // Config says where a gateway keeps its data and where it listens.
@@ -54,7 +54,7 @@ type Config struct {
 	// AvoidAttributes keeps object metadata in files even where the file system
 	// has extended attributes.
 	AvoidAttributes bool
-	// Logger takes what the gateway has to say. Default: nothing is said.
+	// Logger takes what the gateway has to say. By default nothing is logged.
 	Logger *slog.Logger
 }
 

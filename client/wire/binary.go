@@ -25,6 +25,15 @@ type BinaryVersion struct {
 	At         time.Time `json:"at"`
 }
 
+// BinaryDiff is the difference of two versions of a binary.
+type BinaryDiff struct {
+	Name   string        `json:"name"`
+	A      BinaryVersion `json:"a" doc:"The version compared with"`
+	B      BinaryVersion `json:"b" doc:"The version in question"`
+	Fields []FieldDiff   `json:"fields" doc:"What differs but for the source"`
+	Source LineDiff      `json:"source" doc:"The sources of scripts, line by line"`
+}
+
 // AliasMove is one move of an alias.
 type AliasMove struct {
 	Alias string    `json:"alias"`

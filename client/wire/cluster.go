@@ -49,9 +49,9 @@ type Engine struct {
 	Problem string    `json:"problem,omitempty" doc:"What is the matter with its store; absent if that keeps up"`
 }
 
-// Clocks says how far apart the clocks of the nodes are.
+// Clocks reports how far apart the clocks of the nodes are.
 type Clocks struct {
-	Apart   float64 `json:"apart" doc:"Seconds between the clocks that differ most, as far as that can be told from outside"`
+	Apart   float64 `json:"apart" doc:"Seconds between the clocks that differ most, as far as that is visible from outside"`
 	Problem string  `json:"problem,omitempty" doc:"What is the matter; absent if they agree well enough"`
 }
 

@@ -46,7 +46,7 @@ type DAGRootSchedule struct {
 	Description string `json:"description" example:"at 03:00, every day, Europe/Berlin"`
 }
 
-// WaveRequest asks for a wave by hand.
+// WaveRequest triggers a wave.
 type WaveRequest struct {
 	Payload json.RawMessage   `json:"payload,omitempty" doc:"Any JSON value, for the tasks that have none of their own"`
 	Args    map[string]string `json:"args,omitempty" doc:"Added to the programs' environment, and what conditions see as args"`

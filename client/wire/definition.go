@@ -16,7 +16,7 @@ type Definition struct {
 	Paused       bool      `json:"paused" doc:"Its schedules stand still"`
 	PausedAt     time.Time `json:"paused_at,omitzero"`
 	PausedBy     string    `json:"paused_by,omitempty"`
-	PausedReason string    `json:"paused_reason,omitempty" doc:"Why, as the user who paused it said"`
+	PausedReason string    `json:"paused_reason,omitempty" doc:"Why, in the words of the user who paused it"`
 	Pending      bool      `json:"pending" doc:"The engine has yet to act on the last change: a matter of milliseconds"`
 	Schedule     string    `json:"schedule" doc:"When it runs, in words; of a DAG also how large it is" example:"at 03:00, every day, Asia/Dhaka"`
 	NextSlot     time.Time `json:"next_slot,omitzero" doc:"When it fires next, or the first root of a DAG; absent while it is paused, and where nothing is planned"`
@@ -24,7 +24,7 @@ type Definition struct {
 	CreatedBy    string    `json:"created_by,omitempty"`
 	UpdatedAt    time.Time `json:"updated_at" doc:"Of the last edit of the definition"`
 	UpdatedBy    string    `json:"updated_by,omitempty"`
-	Message      string    `json:"message,omitempty" doc:"Why it was edited, as the editor said"`
+	Message      string    `json:"message,omitempty" doc:"Why it was edited, in the editor's words"`
 }
 
 // Job is a job, and what Tidewheel knows about it.
@@ -41,7 +41,7 @@ type DAG struct {
 	Source string   `json:"source,omitempty" doc:"The YAML as the user wrote it; absent in lists, where it came as JSON, and where it is longer than 256 KiB"`
 }
 
-// GenerationHead is what is known about one earlier or present form of a definition.
+// GenerationHead is what is known about one earlier or current version of a definition.
 type GenerationHead struct {
 	Generation int64     `json:"generation"`
 	At         time.Time `json:"at"`
@@ -49,26 +49,26 @@ type GenerationHead struct {
 	Message    string    `json:"message,omitempty"`
 }
 
-// Generation is one form of a job.
+// Generation is one version of a job.
 type Generation struct {
 	GenerationHead
 	Spec spec.Job `json:"spec"`
 }
 
-// DAGGeneration is one form of a DAG.
+// DAGGeneration is one version of a DAG.
 type DAGGeneration struct {
 	GenerationHead
 	Spec spec.DAG `json:"spec"`
 }
 
-// Difference is how two forms of a definition differ.
+// Difference is how two versions of a definition differ.
 type Difference struct {
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
 	Diff string `json:"diff" doc:"A unified difference of their YAML; empty where they mean the same"`
 }
 
-// RestoreRequest asks for an earlier form of a definition.
+// RestoreRequest asks for an earlier version of a definition.
 type RestoreRequest struct {
 	Generation int64  `json:"generation" minimum:"1"`
 	Message    string `json:"message,omitempty" maxLength:"500" doc:"Why, for the history of generations"`

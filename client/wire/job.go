@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RunRequest asks for a run by hand.
+// RunRequest triggers a run.
 type RunRequest struct {
 	Payload json.RawMessage   `json:"payload,omitempty" doc:"Any JSON value, given to the program on standard input instead of the definition's"`
 	Args    map[string]string `json:"args,omitempty" doc:"Added to the program's environment"`

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// JobStatistics says how the last runs of a job went. Spans are in seconds.
+// JobStatistics reports how the last runs of a job went. Spans are in seconds.
 type JobStatistics struct {
 	Runs      int    `json:"runs" doc:"How many of the last runs these figures are of; at most 200"`
 	Ended     int    `json:"ended" doc:"How many of them succeeded or failed"`
@@ -11,7 +11,7 @@ type JobStatistics struct {
 	Lag       Spread `json:"lag" doc:"From the slot to the process, of what the schedule fired"`
 }
 
-// Spread says how spans are distributed, in seconds.
+// Spread reports how spans are distributed, in seconds.
 type Spread struct {
 	Count int     `json:"count"`
 	P50   float64 `json:"p50"`
@@ -19,7 +19,7 @@ type Spread struct {
 	Max   float64 `json:"max"`
 }
 
-// CalendarDay says what became of the slots of one day.
+// CalendarDay reports what happened to the slots of one day.
 type CalendarDay struct {
 	From    time.Time        `json:"from" doc:"Its first instant in the zone of the schedule"`
 	Fired   int              `json:"fired"`
@@ -32,7 +32,7 @@ type CalendarDay struct {
 	Reasons map[string]int64 `json:"reasons,omitempty" doc:"Why slots did not fire, and how many"`
 }
 
-// Calendar is what became of a job's slots in a month, by days.
+// Calendar is what happened to a job's slots in a month, by days.
 type Calendar struct {
 	Month    string        `json:"month"`
 	Timezone string        `json:"timezone"`

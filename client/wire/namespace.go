@@ -17,7 +17,7 @@ type Namespace struct {
 // Quota bounds what a namespace may use; 0 is no bound.
 type Quota struct {
 	Jobs             int64 `json:"jobs,omitempty" doc:"Jobs and DAGs that are defined" example:"100"`
-	Queued           int64 `json:"queued,omitempty" doc:"Runs that wait: no more are taken by hand then, and slots wait"`
+	Queued           int64 `json:"queued,omitempty" doc:"Runs that wait: with more, manual runs are refused, and slots wait"`
 	Running          int64 `json:"running,omitempty" doc:"Runs under way at a time"`
 	StoredBytes      int64 `json:"stored_bytes,omitempty" doc:"Bytes of its binaries, all versions, and of what its runs have in S3"`
 	SubmitsPerSecond int64 `json:"submits_per_second,omitempty" doc:"Runs and waves that are asked for, for each web node"`

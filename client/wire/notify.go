@@ -57,7 +57,7 @@ type NotifyIncident struct {
 	Wave    string     `json:"wave,omitempty" doc:"Of the latest sign"`
 	Slot    time.Time  `json:"slot,omitzero" doc:"Of the latest sign"`
 	Reason  string     `json:"reason" doc:"Of the latest sign, in words"`
-	Over    time.Time  `json:"over,omitzero" doc:"When it was over; absent while it goes on"`
+	Over    time.Time  `json:"over,omitzero" doc:"When it ended; absent while it is active"`
 	Ended   string     `json:"ended,omitempty" doc:"Why it is over, in words"`
 }
 
@@ -68,7 +68,7 @@ type NotifyDelivery struct {
 	Target    string          `json:"target"`
 	State     string          `json:"state" doc:"waiting, held (to be sent with others), delivered, failed or silenced"`
 	Over      bool            `json:"over,omitempty" doc:"It says that the incident is over; otherwise, that it has begun"`
-	Incident  NotifyIncident  `json:"incident" doc:"As it was when it was told"`
+	Incident  NotifyIncident  `json:"incident" doc:"As it was when it was notified"`
 	Attempts  []NotifyAttempt `json:"attempts,omitempty" doc:"The latest ones, oldest first"`
 	Tries     int             `json:"tries" doc:"How many attempts there were"`
 	Reason    string          `json:"reason,omitempty" doc:"Of its state, where no attempt says it"`
@@ -110,6 +110,6 @@ type NewNotifySilence struct {
 type NotifyRules struct {
 	On       []spec.Alert  `json:"on,omitempty" maxItems:"10" doc:"failed, dead, missed, skipped, recovered"`
 	Lag      spec.Duration `json:"lag,omitzero" doc:"Tell of runs that have not started so long after their slot"`
-	Duration spec.Duration `json:"duration,omitzero" doc:"Tell of runs and waves that go on for longer"`
+	Duration spec.Duration `json:"duration,omitzero" doc:"Notify of runs and waves that take longer"`
 	To       []string      `json:"to,omitempty" maxItems:"10" doc:"Names of notification targets"`
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Run is one execution of a job, for one slot or by hand, or of a task in a wave.
+// Run is one execution of a job, for one slot or triggered manually, or of a task in a wave.
 type Run struct {
 	ID         string         `json:"id" example:"h5zq3x7rk2mnp4ab-s1767229200000"`
 	Namespace  string         `json:"namespace" example:"default"`
@@ -121,14 +121,14 @@ type DeadLetter struct {
 	At        time.Time `json:"at"`
 }
 
-// DeadLetterSelection says which dead letters are replayed or purged together: those that all of it fits.
+// DeadLetterSelection defines which dead letters are replayed or purged together: those that all of it fits.
 type DeadLetterSelection struct {
 	Job    string    `json:"job,omitempty" example:"nightly-report" doc:"Only those of this job; of a DAG for all its tasks; or dag/task. Absent: all"`
 	Until  time.Time `json:"until,omitzero" doc:"Only those that died until then; so what is acted on is what was looked at"`
 	Cursor string    `json:"cursor,omitempty" doc:"The next of the answer before, where there were too many for one request"`
 }
 
-// DeadLettersHandled says what became of them.
+// DeadLettersHandled reports what happened to them.
 type DeadLettersHandled struct {
 	Items   []string            `json:"items" doc:"The ids of the runs that are tried again, or whose letters are purged; items and refused together are at most 1000"`
 	Refused []DeadLetterRefused `json:"refused" doc:"Those that stay, each with the reason"`
@@ -199,7 +199,7 @@ type RunDiff struct {
 	A      string      `json:"a" doc:"The id of the run compared with"`
 	B      string      `json:"b" doc:"The id of the run in question"`
 	Fields []FieldDiff `json:"fields" doc:"What differs but for the output"`
-	Output OutputDiff  `json:"output"`
+	Output LineDiff    `json:"output"`
 }
 
 // FieldDiff is one thing that differs, in words.
@@ -209,17 +209,17 @@ type FieldDiff struct {
 	B     string `json:"b"`
 }
 
-// OutputDiff is the difference of two outputs.
-type OutputDiff struct {
+// LineDiff is the difference of two outputs, or of two versions of a script, line by line.
+type LineDiff struct {
 	Rows     []DiffRow `json:"rows"`
 	Removed  int       `json:"removed" doc:"Lines that are in a alone"`
 	Added    int       `json:"added" doc:"Lines that are in b alone"`
-	SkippedA int64     `json:"skipped_a,omitempty" doc:"Lines of a before those that were compared"`
+	SkippedA int64     `json:"skipped_a,omitempty" doc:"Lines of a that were not compared: of an output those before the last 2,000, of a script those after the first 5,000"`
 	SkippedB int64     `json:"skipped_b,omitempty"`
-	Missing  string    `json:"missing,omitempty" doc:"Why, in words, the outputs are not compared"`
+	Missing  string    `json:"missing,omitempty" doc:"Why, in words, no lines are compared"`
 }
 
-// DiffRow is a line of each output, side by side.
+// DiffRow is a line of each side.
 type DiffRow struct {
 	Kind  string `json:"kind" enum:"same,changed,removed,added,gap"`
 	LineA int64  `json:"line_a,omitempty" doc:"From 1"`

@@ -2,12 +2,12 @@ package wire
 
 import "github.com/tidewheel/tidewheel/spec"
 
-// Scaling says how many executors are needed.
+// Scaling reports how many executors are needed.
 type Scaling struct {
 	Tiers map[spec.Tier]TierScaling `json:"tiers" doc:"By tier: light, medium, heavy"`
 }
 
-// TierScaling says how many executors a tier needs, and why.
+// TierScaling reports how many executors a tier needs, and why.
 type TierScaling struct {
 	Wanted           int     `json:"wanted" doc:"How many executors whose own tier it is there should be"`
 	Alive            int     `json:"alive" doc:"How many there are that do not drain"`

@@ -21,5 +21,5 @@ type SecretValue struct {
 // SecretsKey is the answer to a rotation.
 type SecretsKey struct {
 	Recipient string `json:"recipient" doc:"What secrets are sealed for now: the public part of the new key"`
-	Resealed  int    `json:"resealed" doc:"How many secrets were sealed anew"`
+	Resealed  int    `json:"resealed" doc:"How many secrets were resealed"`
 }

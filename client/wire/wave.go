@@ -79,10 +79,20 @@ type WaveItems struct {
 	Skipped   int `json:"skipped"`
 }
 
-// MarkRequest says how a task of a wave is to count.
+// MarkRequest sets the state that a task of a wave counts as.
 type MarkRequest struct {
 	Task string `json:"task" minLength:"1"`
 	As   string `json:"as" enum:"succeeded,failed,skipped"`
+}
+
+// ClearRequest defines which task of a wave that has ended is run again.
+type ClearRequest struct {
+	Task  string `json:"task" minLength:"1"`
+	Item  *int   `json:"item,omitempty" minimum:"0" doc:"Only this item of a mapped task, from 0."`
+	Alone bool   `json:"alone,omitempty" doc:"Leave the tasks that come after it as they are."`
+
+	Args    map[string]string `json:"args,omitempty" doc:"Added to the environment of its program this time. A mapped task takes them for one item."`
+	Payload json.RawMessage   `json:"payload,omitempty" doc:"JSON that its program reads on standard input this time, instead of its own."`
 }
 
 // WaveRest is a time in which a wave had ended, before it was resumed.

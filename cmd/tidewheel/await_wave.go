@@ -20,9 +20,9 @@ const (
 )
 
 // awaitWave follows a wave to its end, prints each task when it has ended, and makes the wave's verdict the exit status.
-// told holds the tasks that it has printed already. A wave that was resumed is followed from its next start: resumed is
+// printed holds the tasks that are already printed. A wave that was resumed is followed from its next start: resumed is
 // how often it had been started again before.
-func (c *cli) awaitWave(ctx context.Context, api *client.Client, id string, told map[string]bool, resumed int) error {
+func (c *cli) awaitWave(ctx context.Context, api *client.Client, id string, printed map[string]bool, resumed int) error {
 	output := c.out
 	if c.output != "table" {
 		output = c.err // standard output is for the wave itself
@@ -47,7 +47,7 @@ func (c *cli) awaitWave(ctx context.Context, api *client.Client, id string, told
 			said = status
 		}
 		if wave.Resumed >= resumed {
-			c.tellEnded(output, wave.Tasks, told)
+			c.printEnded(output, wave.Tasks, printed)
 		}
 		if ended {
 			return c.waveVerdict(&wave)
@@ -71,7 +71,7 @@ func (c *cli) waveWords(wave *wire.Wave) string {
 }
 
 // tellEnded prints the tasks that have ended since the last call.
-func (c *cli) tellEnded(w io.Writer, tasks []wire.WaveTask, told map[string]bool) {
+func (c *cli) printEnded(w io.Writer, tasks []wire.WaveTask, printed map[string]bool) {
 	for i := range tasks {
 		t := &tasks[i]
 		switch t.State {
@@ -79,10 +79,10 @@ func (c *cli) tellEnded(w io.Writer, tasks []wire.WaveTask, told map[string]bool
 		default:
 			continue
 		}
-		if told[t.Name] {
+		if printed[t.Name] {
 			continue
 		}
-		told[t.Name] = true
+		printed[t.Name] = true
 		words := fmt.Sprintf("%s %s", t.Name, t.State)
 		if t.Items != nil {
 			words += fmt.Sprintf(" (%d of %s succeeded)", t.Items.Succeeded, count(t.Items.Total, "item"))

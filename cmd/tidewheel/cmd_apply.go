@@ -49,7 +49,7 @@ names.`,
 		},
 	}
 	cmd.Flags().StringArrayVarP(&paths, "file", "f", nil, "file or folder, - for standard input; may be repeated")
-	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "only tell what would be done")
+	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "only print what would be done")
 	cmd.Flags().BoolVar(&options.Prune, "prune", false, "delete the jobs and DAGs that no document names")
 	cmd.Flags().StringVarP(&options.Message, "message", "m", "", "why, for the history of the definitions")
 	yes = yesFlag(cmd)

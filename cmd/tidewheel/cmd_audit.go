@@ -17,7 +17,7 @@ func (c *cli) auditCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "audit", Short: "List who changed what, when and from where",
-		Long: `List the changes that users have asked for, the newest first: by whom, from where, and how it ended. Nothing is ever changed
+		Long: `List the changes that users have asked for, the newest first: by whom, from where, and with what result. Nothing is ever changed
 in this list; ` + "`tidewheel audit verify`" + ` checks that.`,
 		Example: "  tidewheel audit --since 24h --by ada\n  tidewheel audit --limit 0 -o json > audit.json",
 		Args:    cobra.NoArgs,
@@ -39,6 +39,15 @@ in this list; ` + "`tidewheel audit verify`" + ` checks that.`,
 			})
 			if err != nil {
 				return err
+			}
+			if len(entries) == 0 && !knowsUser(cmd.Context(), api, filter.By) {
+				earlier, err := api.Audit(cmd.Context(), client.AuditFilter{By: filter.By, Page: client.Page{Limit: 1}})
+				if err != nil {
+					return err
+				}
+				if len(earlier.Items) == 0 {
+					return &outcomeError{fmt.Sprintf("there is no user %q, and one has changed nothing: `tidewheel user ls` lists the users", filter.By)}
+				}
 			}
 			return c.printList(entries, next, func(w io.Writer) { c.tableOfAudit(w, entries) })
 		},
@@ -64,7 +73,7 @@ func (c *cli) tableOfAudit(w io.Writer, entries []wire.AuditEntry) {
 	t.flush()
 }
 
-// changesInWords says what was changed, or what was asked for.
+// changesInWords returns what was changed, or what was asked for.
 func changesInWords(e *wire.AuditEntry) string {
 	if len(e.Changes) == 0 {
 		return e.Target
@@ -88,8 +97,8 @@ func (c *cli) auditVerifyCommand() *cobra.Command {
 	var hash string
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check that the audit log is what was written",
-		Long: `Read the whole audit log and check that each entry follows from the one before it. What it prints as hash is that of the last
-entry: keep it where those who can write to the store cannot, and give it to a later check by --hash. Without it nobody sees that
+		Long: `Read the whole audit log and check that each entry follows from the previous one. What it prints as hash is that of the last
+entry: keep it where those who can write to the store cannot, and give it to a later check by --hash. Without it the check cannot see that
 the newest entries were removed. Exit status 1: the log is broken.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -20,7 +20,7 @@ func (c *cli) backfillCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "backfill JOB|DAG --from T --to T", Short: "Run past slots that have no run yet",
-		Long: `Run the slots of [from, to) that have no run yet, one after the other. Times without a zone are UTC. --dry-run tells
+		Long: `Run the slots of [from, to) that have no run yet, one after the other. Times without a zone are UTC. --dry-run shows
 what would be run. Of a DAG each wave has one slot of every root, as the schedule would have made it.`,
 		Example: "  tidewheel backfill nightly-report --from 2026-11-01 --to 2026-11-08 --dry-run",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG),
@@ -71,7 +71,7 @@ what would be run. Of a DAG each wave has one slot of every root, as the schedul
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the first instant of the range: a time, or how long ago (24h)")
 	cmd.Flags().StringVar(&to, "to", "", "the first instant after the range; now if absent")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print the plan")
 	_ = cmd.MarkFlagRequired("from")
 	return cmd
 }

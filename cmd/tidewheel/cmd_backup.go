@@ -27,10 +27,10 @@ func (c *cli) backupCommand() *cobra.Command {
 		Long: `Save everything that a server keeps in one file: definitions with all that they were, runs, waves, the ledger, dead letters,
 effects, programs, artifacts, the outputs of runs, and the keys of the server. The file holds secrets, and only its owner may read it.
 
-A server that runs is asked for a backup of one moment, and goes on. With --data the folder of a stopped one is read; with
+A running server writes a backup of one moment, and keeps running. With --data the folder of a stopped one is read; with
 --mongodb-uri and --s3-endpoint a database and a bucket that all servers have left.
 
-The file appears once it is whole and was read again; a backup that breaks off leaves none, and the one before as it was.`,
+The file appears once it is whole and was read again; an interrupted backup leaves none, and does not change an earlier file.`,
 		Example: "  tidewheel backup tidewheel.backup\n  tidewheel backup tidewheel.backup --data /var/lib/tidewheel\n" +
 			"  tidewheel backup tidewheel.backup --mongodb-uri mongodb://db/tidewheel --s3-endpoint https://s3.example.com",
 		Args: cobra.ExactArgs(1),

@@ -80,7 +80,7 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 	if out := again.must("export"); !strings.Contains(out, "# why not") {
 		t.Errorf("the source is lost: %s", out)
 	}
-	// What ran is lost and tried again; what was queued may have begun meanwhile, so its first attempt counts, too.
+	// What ran is lost and retried; what was queued may have begun meanwhile, so its first attempt counts, too.
 	for key, job := range map[string]string{"first": "slow", "second": "slow"} {
 		if done := again.run("run", job, "--key", key, "--wait"); done.status != exitDone || !strings.Contains(done.out, "again") {
 			t.Errorf("%s: exit %d, %s%s", key, done.status, done.out, done.err)
@@ -140,7 +140,7 @@ func TestABackupOfAStoppedServerIsRestored(t *testing.T) {
 	s.refused(exitRefused, "is no data folder", "backup", broken, "--data", target+"-none")
 
 	s.must("restore", file, "--data", target)
-	// A place that something was not moved to the end of is nothing to start on, and the same call goes on with it.
+	// A place that something was not moved to the end of is nothing to start on, and the same call continues with it.
 	mark := filepath.Join(target, storeFolder, markName)
 	write := func(kind, other string) {
 		if err := os.WriteFile(mark, []byte(`{"kind":"`+kind+`","other":"`+other+`"}`), 0o600); err != nil {

@@ -20,7 +20,7 @@ version is a new version, 1, 2, 3 and so
 on, that never changes. An alias such as stable is a name that can be moved from version to version; jobs that run
 name@alias follow it.`,
 	}
-	cmd.AddCommand(c.binaryPushCommand(), c.binaryPullCommand(), c.binaryListCommand(), c.binaryShowCommand(),
+	cmd.AddCommand(c.binaryPushCommand(), c.binaryPullCommand(), c.binaryListCommand(), c.binaryShowCommand(), c.binaryDiffCommand(),
 		c.binaryAliasCommand(), c.binaryRollbackCommand(), c.binaryRemoveCommand())
 	return cmd
 }

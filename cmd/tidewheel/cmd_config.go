@@ -79,7 +79,7 @@ func (c *cli) settings(flags *pflag.FlagSet) ([]setting, error) {
 
 const sourceDefault = "default"
 
-// sourceOf says what made a setting: flag, environment, file or default.
+// sourceOf returns what made a setting: flag, environment, file or default.
 func sourceOf(v *viper.Viper, flags *pflag.FlagSet, name string) string {
 	environment := os.Getenv(variableOf(name)) + os.Getenv(standardVariables[name])
 	switch {

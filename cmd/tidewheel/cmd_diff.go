@@ -42,30 +42,37 @@ func (c *cli) diffCommand() *cobra.Command {
 }
 
 func writeRunDiff(w io.Writer, diff *wire.RunDiff) {
-	if len(diff.Fields) > 0 {
-		t := newTable(w, "FIELD", diff.A, diff.B)
-		for _, field := range diff.Fields {
-			t.row(field.Field, field.A, field.B)
-		}
-		t.flush()
-	}
+	writeFields(w, diff.Fields, diff.A, diff.B)
 	output := &diff.Output
 	switch {
 	case output.Missing != "":
 		fmt.Fprintf(w, "\nThe outputs are not compared: %s\n", output.Missing)
-		return
-	case output.Removed+output.Added == 0:
-		if len(diff.Fields) == 0 {
-			fmt.Fprintln(w, "No differences.")
+	case output.Removed+output.Added > 0:
+		fmt.Fprintln(w, "\nOutput:")
+		if skipped := max(output.SkippedA, output.SkippedB); skipped > 0 {
+			fmt.Fprintf(w, "  (only the last lines are compared: there are up to %d before them)\n", skipped)
 		}
+		writeLines(w, output)
+	case len(diff.Fields) == 0:
+		fmt.Fprintln(w, "No differences.")
+	}
+}
+
+func writeFields(w io.Writer, fields []wire.FieldDiff, a, b string) {
+	if len(fields) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nOutput:")
-	if skipped := max(output.SkippedA, output.SkippedB); skipped > 0 {
-		fmt.Fprintf(w, "  (only the last lines are compared: there are up to %d before them)\n", skipped)
+	t := newTable(w, "FIELD", a, b)
+	for _, field := range fields {
+		t.row(field.Field, field.A, field.B)
 	}
-	for i := range output.Rows {
-		writeDiffRow(w, &output.Rows[i])
+	t.flush()
+}
+
+// writeLines prints two texts as one: what is left only with a minus, what is right only with a plus.
+func writeLines(w io.Writer, diff *wire.LineDiff) {
+	for i := range diff.Rows {
+		writeDiffRow(w, &diff.Rows[i])
 	}
 }
 

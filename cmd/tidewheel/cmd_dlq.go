@@ -14,8 +14,8 @@ import (
 func (c *cli) deadLettersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dlq", Aliases: []string{"dead-letters"}, Short: "Manage dead letters: runs that failed all their attempts",
-		Long: `Look after dead letters: runs that used up their retries. Nothing waits for them; each stays until it is replayed, which gives its run
-one more attempt with its tries counted anew, or purged, which leaves the run in the history. A task takes its wave along: what failed there goes on.`,
+		Long: `Manage dead letters: runs that used up their retries. Each stays until it is replayed, which gives its run
+another attempt with its attempts counted from zero, or purged, which leaves the run in the history. Replaying a task resumes its wave: all that failed there is run again.`,
 		Example: "  tidewheel dlq ls --job nightly-report\n  tidewheel dlq replay --all --job etl\n  tidewheel dlq purge RUN",
 	}
 	var limit int

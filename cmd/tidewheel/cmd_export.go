@@ -29,7 +29,7 @@ func (c *cli) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export [-f DIR]", Short: "Export the definitions of all jobs and DAGs as files for apply",
 		Long: `Write the definitions of all jobs and DAGs of the namespace, as files that ` + "`tidewheel apply`" + ` takes: to standard output, or
-to a folder, each in a file of its own. Files that are there already are written anew, others stay.`,
+to a folder, each in a file of its own. Existing files are overwritten, others stay.`,
 		Example: "  tidewheel export > all.yaml\n  tidewheel export -f definitions/",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

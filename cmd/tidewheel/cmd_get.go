@@ -126,17 +126,18 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 		return err
 	}
 	filter := client.DefinitionFilter{Text: flags.text, State: state, Tier: flags.tier}
+	narrowed := filter != client.DefinitionFilter{}
 	switch kind {
 	case "jobs":
 		return listAll(c, flags.limit, func(page client.Page) (wire.List[wire.Job], error) {
 			filter.Page = page
 			return api.Jobs(ctx, filter)
-		}, c.tableOfJobs)
+		}, func(w io.Writer, jobs []wire.Job) { c.tableOfJobs(w, jobs, narrowed) })
 	case "dags":
 		return listAll(c, flags.limit, func(page client.Page) (wire.List[wire.DAG], error) {
 			filter.Page = page
 			return api.DAGs(ctx, filter)
-		}, c.tableOfDAGs)
+		}, func(w io.Writer, dags []wire.DAG) { c.tableOfDAGs(w, dags, narrowed) })
 	case "executors":
 		executors, err := api.Executors(ctx)
 		if err != nil {
@@ -256,7 +257,7 @@ func (c *cli) getOne(ctx context.Context, kind, name string) error {
 		if c.output == "yaml" {
 			return c.printDefinition(spec.Text(&job.Spec, job.Source))
 		}
-		return c.print(job, func(w io.Writer) { c.tableOfJobs(w, []wire.Job{job}) })
+		return c.print(job, func(w io.Writer) { c.tableOfJobs(w, []wire.Job{job}, false) })
 	case "dags":
 		dag, err := api.DAG(ctx, name)
 		if err != nil {
@@ -265,7 +266,7 @@ func (c *cli) getOne(ctx context.Context, kind, name string) error {
 		if c.output == "yaml" {
 			return c.printDefinition(spec.TextDAG(&dag.Spec, dag.Source))
 		}
-		return c.print(dag, func(w io.Writer) { c.tableOfDAGs(w, []wire.DAG{dag}) })
+		return c.print(dag, func(w io.Writer) { c.tableOfDAGs(w, []wire.DAG{dag}, false) })
 	case "waves":
 		if name, err = c.waveID(ctx, api, name); err != nil {
 			return err

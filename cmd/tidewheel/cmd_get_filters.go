@@ -80,7 +80,7 @@ func (f *getFlags) runStatuses() error {
 	return nil
 }
 
-// explainNoRuns says why a list of runs is empty where the job or the DAG it asks for is not there, and never was: a
+// explainNoRuns reports why a list of runs is empty where the job or the DAG it asks for is not there, and never was: a
 // name that is deleted keeps its runs.
 func (c *cli) explainNoRuns(ctx context.Context, api *client.Client, flags getFlags) error {
 	for _, asked := range []struct {
@@ -113,21 +113,27 @@ func (c *cli) explainNoRuns(ctx context.Context, api *client.Client, flags getFl
 	return c.explainNoUser(ctx, api, flags.user)
 }
 
-// explainNoUser says that a user does not exist. It says nothing to a caller that may not see users, or whose token is
+// explainNoUser reports that a user does not exist. It says nothing to a caller that may not see users, or whose token is
 // not a user's.
 func (c *cli) explainNoUser(ctx context.Context, api *client.Client, name string) error {
-	if name == "" {
+	if knowsUser(ctx, api, name) {
 		return nil
-	}
-	user, _, _ := strings.Cut(name, "/")
-	if _, err := api.User(ctx, user); !absent(err) {
-		return nil //nolint:nilerr // the list is empty, whether or not the user can be looked up
 	}
 	earlier, err := api.Runs(ctx, client.RunFilter{By: name, Page: client.Page{Limit: 1}})
 	if err != nil || len(earlier.Items) > 0 {
 		return err
 	}
 	return &outcomeError{fmt.Sprintf("there is no user %q, and no run was triggered by one: `tidewheel user ls` lists the users", name)}
+}
+
+// knowsUser reports whether a user exists, of whom name may be a token. It does so too where the caller cannot find out, or names none.
+func knowsUser(ctx context.Context, api *client.Client, name string) bool {
+	if name == "" {
+		return true
+	}
+	user, _, _ := strings.Cut(name, "/")
+	_, err := api.User(ctx, user)
+	return !absent(err)
 }
 
 // explainNoLetters is explainNoRuns for a list of dead letters, whose --job names a job or a DAG.

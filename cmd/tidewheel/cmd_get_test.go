@@ -70,7 +70,7 @@ func TestListsOfJobsAndDAGsAreNarrowedByStatus(t *testing.T) {
 	}
 }
 
-func TestTasksOfAWaveByHandAreForOneInstant(t *testing.T) {
+func TestTasksOfAManualWaveShareOnePlannedTime(t *testing.T) {
 	s := startServer(t, serverConfigFor(t))
 	s.push("slot", `echo "$TIDEWHEEL_SLOT"`)
 	s.apply("kind: DAG\nname: chain\ndefaults: {binary: slot}\ntasks:\n  first: {}\n  second: {needs: [first]}\n  third: {needs: [second]}\n")

@@ -276,7 +276,7 @@ func (c *cli) sayCut(ctx context.Context, api *client.Client, id string, n int) 
 	}
 }
 
-// follow prints an attempt's output until the attempt has ended. When the connection breaks it goes on from where it
+// follow prints an attempt's output until the attempt has ended. When the connection breaks it continues from where it
 // was, so that nothing is lost or printed twice.
 func (c *cli) follow(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer) error {
 	if err := c.awaitStart(ctx, api, run, attempt); err != nil {

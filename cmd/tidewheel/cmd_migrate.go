@@ -29,10 +29,10 @@ func (c *cli) migrateCommand() *cobra.Command {
 		Long: `Move everything from a data folder to MongoDB and S3, or back, while no server runs. What no flag names stays where it is: with
 --to-mongodb alone the bucket stays the folder's, with --to-s3-endpoint alone the documents.
 
-Everything is read again in the end and compared. What breaks off is gone on with by the same call; no server starts on either
+Everything is read again in the end and compared. Repeat the same call to resume an interrupted migration; no server starts on either
 half of it. The place that was left stays as it was, and is marked so that no server starts there by mistake.
 
-Stop the server in good order before (one signal, and wait): what it was told by executors and has not written down is in its
+Stop the server in good order before (one signal, and wait): results that executors have sent and the server has not stored are in its
 queue, which does not move.`,
 		Example: "  tidewheel migrate --from /var/lib/tidewheel --to-mongodb mongodb://db/tidewheel --to-s3-endpoint https://s3.example.com\n" +
 			"  tidewheel migrate --from-mongodb mongodb://db/tidewheel --from-s3-endpoint https://s3.example.com --to /var/lib/tidewheel",
@@ -75,7 +75,7 @@ type migrated struct {
 	Queue     string `json:"queue,omitempty"`   // where the queue of before was put
 }
 
-// check says what is moved, and refuses what makes no sense.
+// check reports what is moved, and refuses what makes no sense.
 func (m *migration) check(from, to *placeConfig) error {
 	switch {
 	case !from.named() || !to.named():
@@ -250,7 +250,7 @@ func (m *migration) move(ctx context.Context) error {
 }
 
 // setQueueAside puts away what an embedded NATS of the folder holds from before: of the runs that it would start, some
-// have ended elsewhere since. What still waits is in the documents, and is queued anew.
+// have ended elsewhere since. What still waits is in the documents, and is queued again.
 func (m *migration) setQueueAside() (string, error) {
 	if m.to.data == nil {
 		return "", nil

@@ -138,7 +138,7 @@ names stays as it is; 0 takes a bound away. Bounds are for an admin of all names
 	flags := cmd.Flags()
 	flags.StringVar(&description, "description", "", "what it is for")
 	flags.Int64Var(&jobs, "max-jobs", 0, "how many jobs and DAGs it may define")
-	flags.Int64Var(&queued, "max-queued", 0, "how many of its runs may wait before no more are taken by hand")
+	flags.Int64Var(&queued, "max-queued", 0, "how many of its runs may wait before manual runs are refused")
 	flags.Int64Var(&running, "max-running", 0, "how many of its runs may be under way at a time")
 	flags.StringVar(&stored, "max-stored", "0", "how much its binaries, and what its runs leave in S3, may take, with a unit (5GiB)")
 	flags.StringVar(&age, "retention-age", "0", "how long runs are kept after their end, as 90d or 2160h; 0: as long as the server does")

@@ -22,8 +22,8 @@ func (c *cli) nextCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next SCHEDULE|JOB|DAG",
 		Short: "Show the next slots of a schedule, job or DAG",
-		Long: `Tell when a schedule or a job fires next. A schedule is read here, without a server: what has blanks in it or begins
-with @ is one, a single word is the name of a job or DAG. Hours that a change of the clock leaves out or repeats are told in
+		Long: `Show when a schedule or a job fires next. A schedule is read here, without a server: what has blanks in it or begins
+with @ is one, a single word is the name of a job or DAG. Hours that a change of the clock leaves out or repeats are explained in
 words.`,
 		Example: `  tidewheel next "0 3 * * *" --tz Europe/Berlin
   tidewheel next "30 2 * * *" --tz Europe/Berlin --after 2026-03-28 -c 3

@@ -21,8 +21,8 @@ func (c *cli) notifySilenceCommand() *cobra.Command {
 	var alert, reason string
 	add := &cobra.Command{
 		Use: "add [DEFINITION]", Short: "Silence a job or DAG, those that a pattern such as report-* fits, or all", Args: cobra.MaximumNArgs(1),
-		Long: `Silence a job or DAG, those that a pattern such as report-* fits, or the whole namespace. Incidents that begin meanwhile are listed as silenced,
-and sent to nobody unless they are sent again by hand.`,
+		Long: `Silence a job or DAG, those that a pattern such as report-* fits, or the whole namespace. Incidents that begin during the silence are listed as silenced,
+and not sent unless a user sends them again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if duration <= 0 {
 				return usage("say how long by --for, such as --for 2h")
@@ -128,7 +128,7 @@ func (c *cli) notifyRulesCommand() *cobra.Command {
 	var on, to []string
 	var lag, duration time.Duration
 	set := &cobra.Command{
-		Use: "set", Short: "Set the rules of the namespace; what no flag says is not asked for", Args: cobra.NoArgs,
+		Use: "set", Short: "Set the rules of the namespace; rules without a flag are cleared", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -148,7 +148,7 @@ func (c *cli) notifyRulesCommand() *cobra.Command {
 	set.Flags().StringSliceVar(&on, "on", nil, "alerts: failed, dead, missed, skipped, recovered")
 	set.Flags().StringSliceVar(&to, "to", nil, "the notification targets that are notified")
 	set.Flags().DurationVar(&lag, "lag", 0, "report runs that have not started so long after their slot")
-	set.Flags().DurationVar(&duration, "duration", 0, "report runs and waves that go on for longer")
+	set.Flags().DurationVar(&duration, "duration", 0, "report runs and waves that take longer")
 	_ = set.RegisterFlagCompletionFunc("on",
 		cobra.FixedCompletions([]string{"failed", "dead", "missed", "skipped", "recovered"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(set, &cobra.Command{Use: "show", Short: "Show the rules of the namespace", Args: cobra.NoArgs, RunE: show})

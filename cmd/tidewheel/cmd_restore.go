@@ -26,16 +26,16 @@ func (c *cli) restoreCommand() *cobra.Command {
 database and a bucket (--mongodb-uri and --s3-endpoint). No server may run there meanwhile.
 
 The file is read to its end first: of one that is damaged or cut off nothing is restored. A place that was not filled to its
-end is refused by servers; the same call goes on with it.
+end is refused by servers; repeat the same call to resume it.
 
-A server that starts there then goes on from the moment of the backup. What ran then counts as lost: it is tried again, or has
+A server that starts there continues from the moment of the backup. What ran then counts as lost: it is tried again, or has
 ended where the job is delivered at most once. So does what was queued, if the backup was made while the server ran, because
 it may have begun since.`,
 		Example: "  tidewheel restore tidewheel.backup --data /var/lib/tidewheel\n" +
 			"  tidewheel restore tidewheel.backup --mongodb-uri mongodb://db/tidewheel --s3-endpoint https://s3.example.com",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.noOutput(cmd, "restore tells in words what it does"); err != nil {
+			if err := c.noOutput(cmd, "restore reports in words what it does"); err != nil {
 				return err
 			}
 			config, err := placeOf(cmd.Flags(), ownPlace)
@@ -161,7 +161,7 @@ func (c *cli) missSecretsKey(ctx context.Context, p *place) error {
 		}
 		where = "put it as " + secretsKeyFile + " into the data folder, or give it by --secrets-key-file"
 	}
-	fmt.Fprintf(c.err, "the backup holds secrets, and not the key that they are sealed for: %s. If it is lost, so are their values: delete the secrets and set them anew\n", where)
+	fmt.Fprintf(c.err, "the backup holds secrets, and not the key that they are sealed for: %s. If it is lost, so are their values: delete the secrets and set them again\n", where)
 	return nil
 }
 

@@ -122,7 +122,7 @@ func (c *cli) runRequest(payload string, args []string, at string) (wire.RunRequ
 }
 
 // await follows a run to its end, through all attempts after the one given, and makes its verdict the exit status. What
-// is asked of the server is asked again while it is away.
+// is asked of the server is asked again while it is unavailable.
 func (c *cli) await(ctx context.Context, api *client.Client, run wire.Run, attempt int) error {
 	fmt.Fprintf(c.err, "Run %s is %s.\n", run.ID, run.Status)
 	output := c.out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func (c *cli) retryCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use: "retry RUN|WAVE", Short: "Retry a failed run, or resume a wave", Args: cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedRun, namedWave),
-		Long: `Try a run once more that ended badly. A wave that failed or was cancelled goes on in place: what succeeded stays, the
+		Long: `Retry a run that failed. A wave that failed or was cancelled is resumed in place: what succeeded stays, the
 rest is run again; the run of a task is tried again with all else that failed in its wave, once that has ended.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -112,11 +113,78 @@ func (c *cli) resumeWave(ctx context.Context, api *client.Client, id string, wai
 	if !wait {
 		return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Wave %s is resumed.\n", id) })
 	}
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for i := range before.Tasks {
-		told[before.Tasks[i].Name] = before.Tasks[i].State == "succeeded"
+		printed[before.Tasks[i].Name] = before.Tasks[i].State == "succeeded"
 	}
-	return c.awaitWave(ctx, api, id, told, before.Resumed+1)
+	return c.awaitWave(ctx, api, id, printed, before.Resumed+1)
+}
+
+func (c *cli) clearCommand() *cobra.Command {
+	var item int
+	var alone, wait bool
+	var payload string
+	var variables []string
+	cmd := &cobra.Command{
+		Use: "clear WAVE TASK", Short: "Run a task of a wave that has ended again, and the tasks after it",
+		Long: `Run a task of a wave that has ended again, in place and however it has ended. The tasks that come after it are decided again; all others keep
+their results. With --alone the tasks after it stay as they are, too.`,
+		Example: "  tidewheel clear h5zq3x7rk2mnp4ab-w7 join --wait\n  tidewheel clear h5zq3x7rk2mnp4ab-w7 shops --item 3 --alone",
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: c.complete(1, namedWave),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			if args[0], err = c.waveID(cmd.Context(), api, args[0]); err != nil {
+				return err
+			}
+			given, err := c.runRequest(payload, variables, "")
+			if err != nil {
+				return err
+			}
+			request := wire.ClearRequest{Task: args[1], Alone: alone, Args: given.Args, Payload: given.Payload}
+			if cmd.Flags().Changed("item") {
+				request.Item = &item
+			}
+			before, err := api.Wave(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			wave, err := api.ClearTask(cmd.Context(), args[0], request)
+			if err != nil {
+				return err
+			}
+			if wait {
+				return c.awaitWave(cmd.Context(), api, args[0], stays(before.Tasks, &request), before.Resumed+1)
+			}
+			return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Task %s of wave %s runs again.\n", args[1], args[0]) })
+		},
+	}
+	cmd.Flags().IntVar(&item, "item", 0, "only this item of a mapped task, from 0")
+	cmd.Flags().BoolVar(&alone, "alone", false, "leave the tasks after it as they are")
+	cmd.Flags().StringVar(&payload, "payload", "", "JSON for the program's standard input this time, or @FILE")
+	cmd.Flags().StringArrayVar(&variables, "arg", nil, "K=V for the program's environment this time; may be repeated")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the wave ends")
+	return cmd
+}
+
+// stays returns the tasks that keep their results when one is cleared.
+func stays(tasks []wire.WaveTask, cleared *wire.ClearRequest) map[string]bool {
+	stay := map[string]bool{}
+	for i := range tasks {
+		stay[tasks[i].Name] = tasks[i].Name != cleared.Task
+	}
+	for found := !cleared.Alone; found; {
+		found = false
+		for i := range tasks {
+			t := &tasks[i]
+			if stay[t.Name] && slices.ContainsFunc(t.Needs, func(need string) bool { return !stay[need] }) {
+				stay[t.Name], found = false, true
+			}
+		}
+	}
+	return stay
 }
 
 func (c *cli) markCommand() *cobra.Command {

@@ -21,7 +21,7 @@ func TestWaitShowsTheOutputOfEveryAttempt(t *testing.T) {
 	}
 }
 
-func TestRunByHandHasAPlannedInstant(t *testing.T) {
+func TestManualRunHasAPlannedTime(t *testing.T) {
 	s := startServer(t, serverConfigFor(t))
 	s.push("day", `echo "$1 $TIDEWHEEL_SLOT"`)
 	s.apply("kind: Job\nname: day\nbinary: day\nargs: [\"${TIDEWHEEL_SLOT}\"]\n")

@@ -16,7 +16,7 @@ import (
 
 func (c *cli) secretCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "secret", Aliases: []string{"secrets"}, Short: "Keep values that programs need and nobody may read",
+		Use: "secret", Aliases: []string{"secrets"}, Short: "Store values that programs need and no user can read",
 		Long: `Keep passwords, tokens and keys that programs need. A value is given to the programs whose definitions ask for it, as an environment
 variable (secrets: {DB_PASSWORD: reporting-db}), and can be read nowhere: not here, not in the API, not in the output of a run.`,
 		Example: "  tidewheel secret set reporting-db\n  tidewheel secret set deploy-key < id_ed25519\n  tidewheel secret ls",
@@ -49,8 +49,8 @@ out. Runs that are queued from now on are given the new value.`,
 	}, "Delete the secret %s?")
 	remove.Flags().BoolVar(&force, "force", false, "also one that definitions refer to: their runs fail then")
 	rotate := &cobra.Command{
-		Use: "rotate-key", Short: "Make a new key, and seal all secrets anew", Args: cobra.NoArgs,
-		Long: `Make a new key in the server's data folder, and seal the secrets of all namespaces anew. Everything goes on meanwhile. Where several
+		Use: "rotate-key", Short: "Create a new key, and reseal all secrets", Args: cobra.NoArgs,
+		Long: `Create a new key in the server's data folder, and reseal the secrets of all namespaces. Runs continue meanwhile. Where several
 nodes share a key, the server refuses and says how to rotate it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			api, err := c.client()
@@ -62,7 +62,7 @@ nodes share a key, the server refuses and says how to rotate it.`,
 				return err
 			}
 			return c.print(rotated, func(w io.Writer) {
-				fmt.Fprintf(w, "%d secrets are sealed anew, for %s. Make a copy of the new secrets.key.\n", rotated.Resealed, rotated.Recipient)
+				fmt.Fprintf(w, "%d secrets are resealed, for %s. Make a copy of the new secrets.key.\n", rotated.Resealed, rotated.Recipient)
 			})
 		},
 	}

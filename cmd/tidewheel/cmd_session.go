@@ -24,6 +24,9 @@ func (c *cli) sessionCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(sessions.Items) == 0 && !knowsUser(cmd.Context(), api, user) {
+				return &outcomeError{fmt.Sprintf("there is no user %q: `tidewheel user ls` lists the users", user)}
+			}
 			if len(sessions.Items) == 0 && c.output == "table" {
 				fmt.Fprintln(c.err, "There are no sessions.")
 			}

@@ -18,8 +18,8 @@ func (c *cli) slotsCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "slots JOB|DAG[/ROOT]", Short: "Show the slot ledger: fired, skipped or missed, and why",
-		Long: `Tell what became of the slots of a job, of a DAG's root, or of all roots of a DAG, the newest first. Every slot ends as exactly one of: fired, which is a run;
-skipped, because a rule of the definition says so; or missed, because nobody was there to fire it.`,
+		Long: `Show the result of the slots of a job, of a DAG's root, or of all roots of a DAG, the newest first. Every slot ends as exactly one of: fired, which is a run;
+skipped, because a rule of the definition says so; or missed, because no engine was running to fire it.`,
 		Example: "  tidewheel slots nightly-report --since 7d\n  tidewheel slots etl/orders",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ skipped, because a rule of the definition says so; or missed, because nobody was
 	return cmd
 }
 
-// slotsOfDAG reads the ledger of one root, or of all roots of a DAG together. Of several there is no cursor to go on with:
+// slotsOfDAG reads the ledger of one root, or of all roots of a DAG together. Of several there is no cursor of the next page:
 // one asks for each by its name.
 func slotsOfDAG(ctx context.Context, api *client.Client, name, root string, from time.Time, limit int) (entries []wire.LedgerEntry, next string, err error) {
 	read := func(root string) ([]wire.LedgerEntry, string, error) {

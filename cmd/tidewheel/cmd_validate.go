@@ -24,7 +24,7 @@ func (c *cli) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Check definitions without a server",
-		Long: `Check definitions without a server. Every fault is told as file:line:column: message, and the exit status is 2 if
+		Long: `Check definitions without a server. Every fault is printed as file:line:column: message, and the exit status is 2 if
 there is one. Whether a binary exists is known to the server alone: see ` + "`tidewheel apply --dry-run`.",
 		Example: "  tidewheel validate -f jobs.yaml\n  tidewheel validate -f jobs/\n  cat jobs.yaml | tidewheel validate -f -",
 		Args:    cobra.ArbitraryArgs,

@@ -107,4 +107,10 @@ func TestWaveIsFollowedTaskByTask(t *testing.T) {
 	s.refused(exitRefused, "succeeded: to repeat it", "retry", id)
 	s.refused(exitRefused, "there is nothing to cancel", "cancel", id)
 	s.refused(exitRefused, "there is nothing to resume", "mark", id, "tell", "skipped")
+
+	got = s.run("clear", id, "berth", "--wait")
+	if got.status != exitDone || !strings.HasPrefix(got.out, "berth succeeded after ") || strings.Contains(got.out, "tugs") {
+		t.Errorf("clear: exit %d: %q %s", got.status, got.out, got.err)
+	}
+	s.refused(exitRefused, "leave the item out", "clear", id, "berth", "--item", "1")
 }

@@ -42,8 +42,8 @@ func TestServerAndDoctorRefuseADamagedDatabase(t *testing.T) {
 	s := startServer(t, config)
 	s.stop()
 	doctor := func() (int, string) {
-		told := s.run("doctor", "--data", config.Data, "--http", "127.0.0.1:0")
-		return told.status, told.out
+		result := s.run("doctor", "--data", config.Data, "--http", "127.0.0.1:0")
+		return result.status, result.out
 	}
 	if _, out := doctor(); !strings.Contains(out, "is whole") {
 		t.Errorf("of a whole one the doctor says %s", out)
@@ -78,8 +78,8 @@ func (damagedPing) Ping(context.Context) error {
 
 func TestDamagedDatabaseIsNamedToUsers(t *testing.T) {
 	err := service.New(storeOfUsers{damagedPing{}}, serviceBlobs{}, (*jetstream.Queue)(nil), slog.New(slog.DiscardHandler), service.Config{}).Ready(t.Context())
-	var told *service.Error
-	if !errors.As(err, &told) || told.Code != "database_damaged" || !strings.Contains(told.Detail, "restore a backup") {
+	var problem *service.Error
+	if !errors.As(err, &problem) || problem.Code != "database_damaged" || !strings.Contains(problem.Detail, "restore a backup") {
 		t.Errorf("readyz says %v", err)
 	}
 }

@@ -27,7 +27,7 @@ const (
 var errDiskFull = errors.New("the server's disk is full")
 
 // disk knows whether the disk of the data folder is full. While it is, the embedded parts cannot be relied on: the engine
-// stands still as if it were away, so that slots are judged as in any other outage of it. Its methods may be called by
+// is suspended as if it were away, so that slots are judged as in any other outage of it. Its methods may be called by
 // any goroutine.
 type disk struct {
 	dir  string
@@ -38,7 +38,7 @@ type disk struct {
 	left    int64         // bytes that were free when it was looked at last
 	isFull  bool          //
 	until   time.Time     // it counts as full until then at least
-	stuck   bool          // a part cannot write until the server begins anew
+	stuck   bool          // a part cannot write until the server restarts
 	changed chan struct{} // closed at the next change of isFull
 }
 
@@ -46,7 +46,7 @@ func newDisk(dir string, log *slog.Logger) *disk {
 	return &disk{dir: dir, free: freeSpace, log: log, changed: make(chan struct{})}
 }
 
-// full says that the disk is full, and what to do; nil if it is not.
+// full reports that the disk is full, and what to do; nil if it is not.
 func (d *disk) full() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,7 +56,7 @@ func (d *disk) full() error {
 	return fmt.Errorf("%w (%s free in %s): nothing starts until %s are free", errDiskFull, bytesOf(d.left), d.dir, bytesOf(leastFree))
 }
 
-// refused says that a part could not write for want of space; for good if it has to begin anew before it can.
+// refused reports that a part could not write for want of space; for good if it has to restart before it can.
 func (d *disk) refused(what string, forGood bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

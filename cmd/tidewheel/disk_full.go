@@ -19,14 +19,14 @@ var errBeginAnew = errors.New("the server restarts")
 
 // diskFull is the message for the user.
 func diskFull(err error) error {
-	told := &service.Error{
+	problem := &service.Error{
 		Kind: service.KindUnavailable, Code: "disk_full", Err: err,
 		Detail: "the server's disk is full, and nothing was done: free some space there and repeat",
 	}
 	if errors.Is(err, errDiskFull) { // it says where, and how much
-		told.Detail = err.Error()
+		problem.Detail = err.Error()
 	}
-	return told
+	return problem
 }
 
 // storeOfUsers is the store as web/service wants it: a full disk is something that a user can understand.
@@ -147,7 +147,7 @@ func (h natsFailure) WithGroup(name string) slog.Handler {
 	return natsFailure{h.Handler.WithGroup(name), h.seen}
 }
 
-// watchNATS waits for such a failure, and then for space, and has the server begin anew.
+// watchNATS waits for such a failure, and then for space, and has the server restart.
 func (s *Server) watchNATS(ctx context.Context, seen *failureSeen) error {
 	select {
 	case what := <-seen.what:

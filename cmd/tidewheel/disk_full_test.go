@@ -23,15 +23,15 @@ func (fullJobs) Create(context.Context, engine.Job) error {
 	return errors.Join(errors.New("sqlite: create job"), engine.ErrFull)
 }
 
-func TestFullDiskIsToldInWords(t *testing.T) {
+func TestFullDiskIsReportedAsDiskFull(t *testing.T) {
 	err := storeOfUsers{fullStore{}}.Jobs().Create(t.Context(), engine.Job{})
-	var told *service.Error
-	if !errors.As(err, &told) || told.Code != "disk_full" || told.Kind != service.KindUnavailable {
-		t.Errorf("the user is told %v", err)
+	var problem *service.Error
+	if !errors.As(err, &problem) || problem.Code != "disk_full" || problem.Kind != service.KindUnavailable {
+		t.Errorf("the user gets %v", err)
 	}
 	upload := uploadError(errors.New("operation error S3: PutObject, https response error StatusCode: 507, RequestID: x"))
-	if !errors.As(upload, &told) || told.Code != "disk_full" {
-		t.Errorf("after an upload the user is told %v", upload)
+	if !errors.As(upload, &problem) || problem.Code != "disk_full" {
+		t.Errorf("after an upload the user gets %v", upload)
 	}
 }
 
@@ -43,9 +43,9 @@ func TestFirstMessageThatNATSCannotStoreIsNoticed(t *testing.T) {
 	}
 }
 
-// NATS does not write a stream again once it could not. The server notices, is not ready, and begins anew as soon as
+// NATS does not write a stream again once it could not. The server notices, is not ready, and restarts as soon as
 // there is space.
-func TestServerBeginsAnewAfterTheQueueCouldNotWrite(t *testing.T) {
+func TestServerStopsAfterANATSWriteError(t *testing.T) {
 	var text safeBuffer
 	log, seen := newNATSFailure(slog.New(slog.NewTextHandler(&text, nil)))
 	s := &Server{log: testLog(t), data: &dataFolder{dir: t.TempDir()}}

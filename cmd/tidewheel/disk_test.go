@@ -42,11 +42,11 @@ func TestFullDiskIsOneConditionUntilThereIsEnoughSpace(t *testing.T) {
 		}
 		free.Store(1 << 20)
 		pass(2 * time.Second)
-		var told interface{ Error() string }
+		var problem interface{ Error() string }
 		if err := d.full(); !errors.Is(err, errDiskFull) || !strings.Contains(err.Error(), "/data") {
 			t.Errorf("without space: %v", err)
-		} else if told = diskFull(err); !strings.Contains(told.Error(), "nothing starts until 32") {
-			t.Errorf("a user is told %v", told)
+		} else if problem = diskFull(err); !strings.Contains(problem.Error(), "nothing starts until 32") {
+			t.Errorf("the user gets %v", problem)
 		}
 		free.Store(leastFree - 1) // more than what makes it full: it does not go to and fro
 		pass(time.Minute)
@@ -103,7 +103,7 @@ func (q *carryingQueue) Inspect(context.Context, core.Inspect) (engine.AttemptSt
 func (q *carryingQueue) Revoke(context.Context, core.Revoke) (bool, error) { return true, nil }
 
 // An embedded queue refuses what the database still takes, or the other way round: without the one condition, slots are
-// queued that nobody can start, stand in the way of those that follow, and fire late.
+// queued without an executor that can start them, block of those that follow, and fire late.
 func TestSlotsOfAFullDiskAreJudgedAsInAnyOtherOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -185,8 +185,8 @@ func TestServerWithAFullDiskSaysSoEverywhere(t *testing.T) {
 	if status, text := get(t, s.server.URL()+"/readyz"); status != 503 || !strings.Contains(text, "the server's disk is full (") || !strings.Contains(text, s.config.Data) {
 		t.Errorf("readyz: %d %s", status, text)
 	}
-	if told := s.run("doctor", "--data", s.config.Data, "--http", strings.TrimPrefix(s.server.URL(), "http://")); !strings.Contains(told.out, "the server's disk is full (") {
-		t.Errorf("the doctor says %s", told.out)
+	if result := s.run("doctor", "--data", s.config.Data, "--http", strings.TrimPrefix(s.server.URL(), "http://")); !strings.Contains(result.out, "the server's disk is full (") {
+		t.Errorf("the doctor says %s", result.out)
 	}
 	view, err := s.server.service.Overview(t.Context(), engine.DefaultNamespace)
 	if err != nil || len(view.Concerns) == 0 || view.Concerns[0].Kind != service.ConcernDisk {

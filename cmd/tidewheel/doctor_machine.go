@@ -82,7 +82,7 @@ func checkDatabase(ctx context.Context, config *ServerConfig) checked {
 	case !free:
 		return ok("%s is in use by a server, which looks through it", path)
 	}
-	defer func() { _ = lock.Unlock() }() // nobody wrote meanwhile
+	defer func() { _ = lock.Unlock() }() // no other process wrote meanwhile
 	ctx, cancel := context.WithTimeout(ctx, databaseLimit)
 	defer cancel()
 	switch err := sqlite.Check(ctx, path); {

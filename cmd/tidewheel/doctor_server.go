@@ -21,7 +21,7 @@ type examined struct {
 	check   checked
 	answers bool
 	address string        // host:port
-	version string        // "" if it did not tell
+	version string        // "" if unknown
 	ledger  checked       // whether all slots are accounted for
 	store   checked       // whether it keeps up
 	clocks  checked       // whether the clocks of the nodes agree
@@ -37,7 +37,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	e := examined{ledger: warn("not known: no server tells"), store: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells"), streams: warn("not known: no server tells"), rights: warn("not known: no server tells")}
+	e := examined{ledger: warn("unknown: no server reports it"), store: warn("unknown: no server reports it"), clocks: warn("unknown: no server reports it"), queues: warn("unknown: no server reports it"), streams: warn("unknown: no server reports it"), rights: warn("unknown: no server reports it")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -70,7 +70,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 		e.check = fail("%s", explainError(err))
 		return e
 	}
-	told, err := api.Version(ctx)
+	remote, err := api.Version(ctx)
 	var refused *client.APIError
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
@@ -78,7 +78,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	case err != nil:
 		e.check = fail("it is ready at %s, and does not speak the API: %s", c.url, explainError(err))
 	default:
-		e.version = told.Version
+		e.version = remote.Version
 		e.check = ok("ready at %s", c.url)
 		e.ledger = checkLedger(ctx, api)
 		e.store = checkStore(ctx, api)
@@ -112,7 +112,7 @@ const binaryCheckLimit = 30 * time.Second
 // checkBinaries reports whether the stored bytes of binaries are what was uploaded.
 func (c *cli) checkBinaries(ctx context.Context, server examined) checked {
 	if server.check.Result != checkOK {
-		return warn("not known: no server tells")
+		return warn("unknown: no server reports it")
 	}
 	ctx, cancel := context.WithTimeout(ctx, binaryCheckLimit)
 	defer cancel()
@@ -177,16 +177,16 @@ func checkQueues(ctx context.Context, api *client.Client) checked {
 	for _, q := range queues {
 		waiting += q.Waiting
 		plain := q.Waiting
-		nobody := func(waiting uint64, why string) {
+		report := func(waiting uint64, why string) {
 			if waiting > 0 && why != "" {
 				stuck = append(stuck, fmt.Sprintf("%s of tier %s, class %s: %s", count(waiting, "task"), q.Tier, q.Class, why))
 			}
 		}
 		for _, p := range q.Pools {
-			nobody(p.Waiting, p.Unserved)
+			report(p.Waiting, p.Unserved)
 			plain -= min(plain, p.Waiting)
 		}
-		nobody(plain, q.Unserved)
+		report(plain, q.Unserved)
 	}
 	if len(stuck) > 0 {
 		return warn("no executor takes %s", strings.Join(stuck, "; "))

@@ -19,8 +19,8 @@ func TestDoctorSeesDeletedAndDamagedBinaries(t *testing.T) {
 	for _, name := range []string{"whole", "gone", "broken"} {
 		s.push(name, "echo "+name)
 	}
-	if told := s.run("doctor"); !strings.Contains(told.out, "3 contents read and whole") {
-		t.Errorf("of whole ones the doctor says %s%s", told.out, told.err)
+	if result := s.run("doctor"); !strings.Contains(result.out, "3 contents read and whole") {
+		t.Errorf("of whole ones the doctor says %s%s", result.out, result.err)
 	}
 	bytesOf := func(name string) string {
 		binary := decode[wire.Binary](t, s.must("get", "binary", name, "-o", "json"))
@@ -37,24 +37,24 @@ func TestDoctorSeesDeletedAndDamagedBinaries(t *testing.T) {
 	if err := os.WriteFile(bytesOf("broken"), broken, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	told := s.run("doctor")
+	result := s.run("doctor")
 	for _, want := range []string{"gone version 1 is missing", "broken version 1 is damaged"} {
-		if told.status != exitFailed || !strings.Contains(told.out, want) {
-			t.Errorf("exit %d without %q:\n%s", told.status, want, told.out)
+		if result.status != exitFailed || !strings.Contains(result.out, want) {
+			t.Errorf("exit %d without %q:\n%s", result.status, want, result.out)
 		}
 	}
-	if strings.Contains(told.out, "whole version") {
-		t.Errorf("a whole one is told as well:\n%s", told.out)
+	if strings.Contains(result.out, "whole version") {
+		t.Errorf("a whole one is told as well:\n%s", result.out)
 	}
 }
 
 // A server elsewhere is not judged by this machine.
-func TestDoctorOfAnotherServerLooksAtThatServer(t *testing.T) {
+func TestDoctorOfARemoteServerChecksOnlyThatServer(t *testing.T) {
 	s := startServer(t, serverConfigFor(t))
 	checks := func(args ...string) []string {
-		told := s.run(append([]string{"doctor", "-o", "json"}, args...)...)
+		result := s.run(append([]string{"doctor", "-o", "json"}, args...)...)
 		var names []string
-		for _, item := range decode[wire.List[checked]](t, told.out).Items {
+		for _, item := range decode[wire.List[checked]](t, result.out).Items {
 			names = append(names, item.Check)
 		}
 		return names
@@ -128,9 +128,9 @@ func TestBackupSaysInWordsWhatWentWrong(t *testing.T) {
 	c := newTestCLI(t)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }))
 	defer elsewhere.Close()
-	told := c.run("backup", filepath.Join(folder, "all.backup"), "--url", elsewhere.URL)
-	if told.status != exitFailed || !strings.Contains(told.err, "what was written is no whole backup") || strings.Contains(told.err, temporaryPrefix) {
-		t.Errorf("of what is no backup: exit %d, %s", told.status, told.err)
+	result := c.run("backup", filepath.Join(folder, "all.backup"), "--url", elsewhere.URL)
+	if result.status != exitFailed || !strings.Contains(result.err, "what was written is no whole backup") || strings.Contains(result.err, temporaryPrefix) {
+		t.Errorf("of what is no backup: exit %d, %s", result.status, result.err)
 	}
 	c.refused(exitRefused, "name the file", "backup", "", "--url", elsewhere.URL)
 	for _, c := range []struct {

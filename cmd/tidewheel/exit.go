@@ -28,7 +28,7 @@ func usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// outcomeError says that everything was done, and that what was asked about has failed. Its text may be empty where
+// outcomeError reports that the command worked, and that what it was asked about has failed. Its text may be empty where
 // the output has said it all.
 type outcomeError struct{ text string }
 

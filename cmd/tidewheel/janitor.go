@@ -52,8 +52,8 @@ type sweeper interface {
 type retention struct {
 	History     time.Duration // runs with their output, waves, the slot ledger, effects
 	DeadLetters time.Duration // 0: as long as the history, which they never outlive
-	OneOff      time.Duration // jobs of the one-call form, after their run
-	Generations time.Duration // earlier forms of definitions; at least as long as the history
+	OneOff      time.Duration // jobs of the one-call version, after their run
+	Generations time.Duration // earlier versions of definitions; at least as long as the history
 	Audit       time.Duration // entries of the audit log
 	Binaries    time.Duration // the bytes of programs that nothing refers to
 }
@@ -66,9 +66,9 @@ func (r *retention) interval() time.Duration {
 	return min(max(r.History/10, janitorLeast), janitorEvery)
 }
 
-// forms is how long an earlier form of a definition is kept after an edit, where its history is kept for an age: as long as there
+// versions is how long an earlier version of a definition is kept after an edit, where its history is kept for an age: as long as there
 // may be runs of it. 0 is for ever.
-func (r *retention) forms(history time.Duration) time.Duration {
+func (r *retention) versions(history time.Duration) time.Duration {
 	if history == 0 || r.Generations == 0 {
 		return 0
 	}
@@ -125,7 +125,7 @@ func (j *janitor) run(ctx context.Context) {
 	sweeps.Wait()
 }
 
-// every does something again and again while it is this node's turn. What fails is tried again the next time.
+// every does something again and again while it is this node's turn. What fails is retried the next time.
 func (j *janitor) every(ctx context.Context, interval time.Duration, turn func() bool, do func(context.Context)) {
 	timer := time.NewTimer(min(janitorFirst, interval))
 	defer timer.Stop()
@@ -194,7 +194,7 @@ func (j *janitor) sweep(ctx context.Context) {
 		j.failed(ctx, "counting again what runs have stored failed", err)
 	}
 	if err := j.sweepDefinitions(ctx); err != nil {
-		j.failed(ctx, "removing one-off jobs and earlier forms of definitions failed", err)
+		j.failed(ctx, "removing one-off jobs and earlier versions of definitions failed", err)
 	}
 	if err := j.expireAudit(ctx); err != nil {
 		j.failed(ctx, "removing old entries of the audit log failed", err)
@@ -343,7 +343,7 @@ func (j *janitor) deleteLetter(ctx context.Context, run *engine.Run) {
 // deleteLogs removes the output of a run that had any in S3.
 func (j *janitor) deleteLogs(ctx context.Context, run *engine.Run) {
 	for i := range run.Attempts {
-		// An attempt that was lost has no result that tells, and may have stored output all the same.
+		// An attempt that was lost has no result, and may have stored output all the same.
 		if output := run.Attempts[i].Output; output == nil || output.Chunks > 0 {
 			bytes, err := j.blobs.DeleteLogs(ctx, run.ID)
 			if err != nil {

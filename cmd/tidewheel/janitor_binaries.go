@@ -78,23 +78,23 @@ func (j *janitor) digestsOfJobs(ctx context.Context, mark func(string)) error {
 	})
 }
 
-// digestsOfDAGs looks at all forms of each DAG that are kept: an open wave is executed by the form that it began with.
+// digestsOfDAGs looks at all versions of each DAG that are kept: an open wave is executed by the version that it began with.
 func (j *janitor) digestsOfDAGs(ctx context.Context, mark func(string)) error {
 	return eachOf(ctx, j, j.store.DAGs(), dagsAtOnce, func(dags []engine.DAG) error {
 		for i := range dags {
 			markTasks(&dags[i].Spec, mark)
 			for below := dags[i].Generation; below > 1; {
-				forms, err := j.store.DAGs().Generations(ctx, dags[i].UID, below, dagsAtOnce)
+				versions, err := j.store.DAGs().Generations(ctx, dags[i].UID, below, dagsAtOnce)
 				if err != nil {
 					return err
 				}
-				if len(forms) == 0 {
+				if len(versions) == 0 {
 					break
 				}
-				for k := range forms {
-					markTasks(&forms[k].Spec, mark)
+				for k := range versions {
+					markTasks(&versions[k].Spec, mark)
 				}
-				below = forms[len(forms)-1].Generation
+				below = versions[len(versions)-1].Generation
 			}
 		}
 		return nil

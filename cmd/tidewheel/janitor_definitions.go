@@ -28,7 +28,7 @@ type definitionSweeper interface {
 // sweeperName is who has deleted a one-off job.
 const sweeperName = "retention"
 
-// sweepDefinitions looks at all jobs and DAGs: one-off jobs go some time after they have run, and forms that an edit has
+// sweepDefinitions looks at all jobs and DAGs: one-off jobs go some time after they have run, and versions that an edit has
 // replaced when no run of them is kept any more.
 func (j *janitor) sweepDefinitions(ctx context.Context) error {
 	if j.keep.OneOff == 0 && j.keep.Generations == 0 {
@@ -41,14 +41,14 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 	oneOffs, generations := 0, 0
 	defer func() {
 		if oneOffs+generations > 0 {
-			j.log.Info("removed old one-off jobs and earlier forms of definitions", "jobs", oneOffs, "generations", generations)
+			j.log.Info("removed old one-off jobs and earlier versions of definitions", "jobs", oneOffs, "generations", generations)
 		}
 	}()
 	if err := eachOf(ctx, j, j.store.Jobs(), janitorBatch, func(jobs []engine.Job) error {
 		n, err := j.removeOneOffs(ctx, jobs)
 		oneOffs += n
 		if err == nil {
-			n, err = dropForms(ctx, j, found, j.store.Jobs(), jobs, j.store.TasksByID)
+			n, err = dropVersions(ctx, j, found, j.store.Jobs(), jobs, j.store.TasksByID)
 			generations += n
 		}
 		return err
@@ -56,7 +56,7 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 		return err
 	}
 	return eachOf(ctx, j, j.store.DAGs(), dagsAtOnce, func(dags []engine.DAG) error {
-		n, err := dropForms(ctx, j, found, j.store.DAGs(), dags, j.store.TasksOfDAGs)
+		n, err := dropVersions(ctx, j, found, j.store.DAGs(), dags, j.store.TasksOfDAGs)
 		generations += n
 		return err
 	})
@@ -170,34 +170,34 @@ func (j *janitor) removeOneOff(ctx context.Context, seen *engine.Job) (bool, err
 	return true, nil
 }
 
-// droppable returns the generation below which all forms of a definition were replaced before an instant.
+// droppable returns the generation below which all versions of a definition were replaced before an instant.
 func droppable[S engine.Spec](ctx context.Context, of engine.Definitions[S], d *engine.Definition[S], before time.Time) (int64, error) {
-	var next engine.GenerationOf[S] // the form after the one that is looked at
+	var next engine.GenerationOf[S] // the version after the one that is looked at
 	for below := d.Generation + 1; below > 1; {
-		forms, err := of.Generations(ctx, d.UID, below, janitorBatch)
-		if err != nil || len(forms) == 0 {
+		versions, err := of.Generations(ctx, d.UID, below, janitorBatch)
+		if err != nil || len(versions) == 0 {
 			return 0, err
 		}
-		for _, form := range forms {
+		for _, version := range versions {
 			if next.Generation > 0 && next.At.Before(before) {
-				return form.Generation + 1, nil
+				return version.Generation + 1, nil
 			}
-			next = form
+			next = version
 		}
 		below = next.Generation
 	}
 	return 0, nil
 }
 
-// dropForms deletes the earlier forms of definitions that no run is kept of, and counts them. An open wave ends on the form
+// dropVersions deletes the earlier versions of definitions that no run is kept of, and counts them. An open wave ends on the version
 // that it began with; a job has none. planned returns what is planned of definitions.
-func dropForms[S engine.Spec](
+func dropVersions[S engine.Spec](
 	ctx context.Context, j *janitor, found *rules, of engine.Definitions[S], definitions []engine.Definition[S],
 	planned func(ctx context.Context, uids []string) ([]engine.ScheduledTask, error),
 ) (dropped int, err error) {
 	for i := range definitions {
 		d := &definitions[i]
-		age := j.keep.forms(found.age(d.Namespace, d.Retention(), j.keep.History))
+		age := j.keep.versions(found.age(d.Namespace, d.Retention(), j.keep.History))
 		if age == 0 || d.Generation == 1 || d.Pending {
 			continue
 		}
@@ -251,6 +251,6 @@ func firstUsed(below int64, runs []engine.Run, waves []engine.Wave, tasks []engi
 	for i := range tasks {
 		used = append(used, tasks[i].Generation)
 	}
-	used = slices.DeleteFunc(used, func(generation int64) bool { return generation == 0 }) // it will be the present one
+	used = slices.DeleteFunc(used, func(generation int64) bool { return generation == 0 }) // it will be the current one
 	return slices.Min(append(used, below))
 }

@@ -31,10 +31,10 @@ type ageClass struct {
 	most         time.Duration // the most that one of these asks for
 }
 
-// key tells the classes apart.
+// key distinguishes the classes.
 func (c *ageClass) key() string { return fmt.Sprint(" ", c.age, c.only) }
 
-// expiry says what goes of a class at an instant.
+// expiry returns what goes of a class at an instant.
 func (c *ageClass) expiry(now time.Time) engine.Expiry {
 	return engine.Expiry{Before: now.Add(-c.age), Namespaces: c.only, Except: c.except, Longer: c.longer}
 }

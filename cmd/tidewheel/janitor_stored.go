@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// recountStored counts anew what the runs of each namespace have in S3, which mends what crashes have left wrong, and finds what
+// recountStored recounts what the runs of each namespace have in S3, which mends what crashes have left wrong, and finds what
 // attempts have stored that did not come to report it. Runs under way are left out: they count when they end. What another
 // engine removes by age meanwhile may be missing from the sum until the next count.
 func (j *janitor) recountStored(ctx context.Context) error {

@@ -129,7 +129,7 @@ func TestSweepKeepsOneOffJobsThatWereJustChanged(t *testing.T) {
 	}
 }
 
-// edited makes a job with forms that were written some days ago each, the last one present.
+// edited makes a job with versions that were written some days ago each, the last one present.
 func edited(t *testing.T, store *memory.Store, name string, daysAgo ...int) engine.Job {
 	t.Helper()
 	job := engine.Job{UID: name, Namespace: "default", Name: name, Spec: spec.Job{Kind: spec.KindJob, Name: name, Binary: "report"}}
@@ -145,9 +145,9 @@ func edited(t *testing.T, store *memory.Store, name string, daysAgo ...int) engi
 	return job
 }
 
-func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
+func TestSweepDropsVersionsWithoutKeptRuns(t *testing.T) {
 	const keep = 100 * day
-	forms := func(history *oldHistory, uid string) (kept []int64) {
+	versions := func(history *oldHistory, uid string) (kept []int64) {
 		found, err := history.Jobs().Generations(t.Context(), uid, 0, 100)
 		must(t, err)
 		for i := range found {
@@ -169,24 +169,24 @@ func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
 	}}))
 	must(t, j.sweepDefinitions(t.Context()))
 	for uid, want := range map[string][]int64{"a": {4, 3, 2}, "b": {3}, "c": {1}, "d": {3, 2}, "e": {3, 2}} {
-		if got := forms(history, uid); !slices.Equal(got, want) {
-			t.Errorf("job %s has the forms %v, want %v", uid, got, want)
+		if got := versions(history, uid); !slices.Equal(got, want) {
+			t.Errorf("job %s has the versions %v, want %v", uid, got, want)
 		}
 	}
 
 	for name, keep := range map[string]retention{
-		"history for ever": {Generations: keep}, "forms for ever": {History: 30 * day}, "history for longer": {History: 500 * day, Generations: keep},
+		"history for ever": {Generations: keep}, "versions for ever": {History: 30 * day}, "history for longer": {History: 500 * day, Generations: keep},
 	} {
 		j, history := sweeping(t, keep)
 		edited(t, history.Store, "b", 400, 300, 200)
 		must(t, j.sweepDefinitions(t.Context()))
-		if got := forms(history, "b"); len(got) != 3 {
+		if got := versions(history, "b"); len(got) != 3 {
 			t.Errorf("%s: %v are left", name, got)
 		}
 	}
 }
 
-func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
+func TestSweepKeepsTheVersionOfAnOpenWave(t *testing.T) {
 	j, history := sweeping(t, retention{History: 30 * day, Generations: 30 * day})
 	for _, uid := range []string{"open", "idle"} {
 		dag := engine.DAG{UID: uid, Namespace: "default", Name: uid, Spec: spec.DAG{Kind: spec.KindDAG, Name: uid, Tasks: spec.Tasks{{Name: "t", Binary: "report"}}}}
@@ -205,8 +205,8 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 	must(t, err)
 	must(t, j.sweepDefinitions(t.Context()))
 	for uid, want := range map[string]int{"open": 2, "idle": 1} {
-		if forms, err := history.DAGs().Generations(t.Context(), uid, 0, 10); err != nil || len(forms) != want {
-			t.Errorf("DAG %s has %d forms, %v, want %d", uid, len(forms), err, want)
+		if versions, err := history.DAGs().Generations(t.Context(), uid, 0, 10); err != nil || len(versions) != want {
+			t.Errorf("DAG %s has %d versions, %v, want %d", uid, len(versions), err, want)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	}}
 	must(t, history.DAGs().Create(t.Context(), dag))
 	dag.Generation, dag.Revision = 2, 2
-	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}, {Name: "u", Binary: "sha256:" + digest("f")}} // an open wave may still be on the form before
+	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}, {Name: "u", Binary: "sha256:" + digest("f")}} // an open wave may still be on the version before
 	must(t, history.DAGs().Replace(t.Context(), dag))
 	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "job-k1", JobUID: "job", Namespace: "default", Job: "job", Revision: 1, Status: engine.StatusQueued, Digest: digest("e"), CreatedAt: sweepStart,
@@ -253,7 +253,7 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	}
 }
 
-func TestDeadLettersGoWithTheirRuns(t *testing.T) {
+func TestDeadLettersAreDeletedWithTheirRuns(t *testing.T) {
 	j, history := sweeping(t, retention{History: 30 * day})
 	history.runs = []engine.Run{{ID: "a-s1", Status: engine.StatusDead}, {ID: "a-s2", Status: engine.StatusDead}}
 	history.letters = map[string]time.Time{
@@ -266,7 +266,7 @@ func TestDeadLettersGoWithTheirRuns(t *testing.T) {
 	}
 }
 
-func TestDeadLettersGoByTheShorterAge(t *testing.T) {
+func TestDeadLettersExpireByTheShorterRetention(t *testing.T) {
 	for _, test := range []struct {
 		keep retention
 		left []string
@@ -288,13 +288,13 @@ func TestDeadLettersGoByTheShorterAge(t *testing.T) {
 	}
 }
 
-func TestFormsAreKeptAsLongAsHistory(t *testing.T) {
-	for _, test := range []struct{ generations, history, forms time.Duration }{
+func TestVersionsAreKeptAsLongAsHistory(t *testing.T) {
+	for _, test := range []struct{ generations, history, versions time.Duration }{
 		{365 * day, 30 * day, 365 * day}, {day, 30 * day, 30 * day}, {0, 30 * day, 0}, {day, 0, 0}, {0, 0, 0},
 	} {
 		keep := retention{Generations: test.generations}
-		if forms := keep.forms(test.history); forms != test.forms {
-			t.Errorf("with %v and a history of %v forms are kept for %v, want %v", test.generations, test.history, forms, test.forms)
+		if versions := keep.versions(test.history); versions != test.versions {
+			t.Errorf("with %v and a history of %v versions are kept for %v, want %v", test.generations, test.history, versions, test.versions)
 		}
 	}
 }

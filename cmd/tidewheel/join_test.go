@@ -75,7 +75,7 @@ func TestExecutorsJoinWithTheTokenOfTheirTier(t *testing.T) {
 		t.Errorf("the audit log: %s", log)
 	}
 
-	// It stays who it is when it starts again, and joins anew after it was revoked: its token stands.
+	// It stays who it is when it starts again, and joins again after it was revoked: its token stands.
 	closeNode(t, first)
 	again, err := startNode(t, one)
 	if err != nil || again.identity.as.Name != first.identity.as.Name {
@@ -83,18 +83,18 @@ func TestExecutorsJoinWithTheTokenOfTheirTier(t *testing.T) {
 	}
 	closeNode(t, again)
 	s.must("executor", "revoke", first.identity.as.Name, "--yes")
-	anew, err := startNode(t, one)
+	replacement, err := startNode(t, one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if anew.identity.as.Name == first.identity.as.Name || stored(t, one.Enrolment).Name != anew.identity.as.Name {
-		t.Errorf("it is %s again", anew.identity.as.Name)
+	if replacement.identity.as.Name == first.identity.as.Name || stored(t, one.Enrolment).Name != replacement.identity.as.Name {
+		t.Errorf("it is %s again", replacement.identity.as.Name)
 	}
 	if known := decode[wire.List[wire.EnrolledExecutor]](t, s.must("executor", "ls", "-o", "json")).Items; len(known) != 2 {
 		t.Errorf("enrolled: %+v", known)
 	}
 
-	// A token that is taken out of the file lets nobody in any more, one of another tier gives no other tier.
+	// A token that is removed from the file admits no executor any more; a token of one tier does not admit to another.
 	if err := os.WriteFile(tokens, []byte("heavy "+heavy+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// A slot that is taken out of the ledger by hand is found by a server that starts, which says so in its metrics, on its
+// A slot that is removed from the ledger is found by a server that starts, which reports it in its metrics, on its
 // overview and to the doctor.
-func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
+func TestSlotMissingFromTheLedgerIsReported(t *testing.T) {
 	config := serverConfigFor(t)
 	config.Auth, config.Drain = false, 100*time.Millisecond
 	s := startServer(t, config)
 	s.push("sleep", "exec sleep 60")
 	s.apply("kind: Job\nname: busy\nbinary: sleep@stable\nevery: 1s\noverlap: skip\ngrace: 1s\n")
 	var skipped wire.LedgerEntry
-	for skipped.Count < 2 { // the run goes on, so that the slots after it are skipped, one a second
+	for skipped.Count < 2 { // the run continues, so that the slots after it are skipped, one a second
 		for _, entry := range decode[wire.List[wire.LedgerEntry]](t, s.must("slots", "busy", "-o", "json")).Items {
 			if entry.Outcome == string(engine.OutcomeSkipped) {
 				skipped = entry
@@ -28,8 +28,8 @@ func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
 	}
 	s.must("pause", "job", "busy")
 	doctor := func() (status int, out string) {
-		told := s.run("doctor", "--data", config.Data, "--http", strings.TrimPrefix(s.server.URL(), "http://"))
-		return told.status, told.out
+		result := s.run("doctor", "--data", config.Data, "--http", strings.TrimPrefix(s.server.URL(), "http://"))
+		return result.status, result.out
 	}
 	if err := s.server.service.CheckLedger(t.Context()); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
 		found = found || d.Owner == "busy" && d.Slot.Equal(skipped.From)
 	}
 	if !found {
-		t.Fatalf("the slot %s is not told: %+v", skipped.From, state)
+		t.Fatalf("the slot %s is not reported: %+v", skipped.From, state)
 	}
 	if status, out := doctor(); status != exitFailed || !strings.Contains(out, "did not end once") || !strings.Contains(out, "of busy, neither run nor in the ledger (missing)") {
 		t.Errorf("the doctor: exit %d, %s", status, out)

@@ -13,7 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/internal/certs"
 )
 
-// explainListen says what to do about an address that cannot be listened on; flag is what it was given by.
+// explainListen returns an error with what to do about an address that cannot be listened on; flag is what it was given by.
 func explainListen(flag, address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

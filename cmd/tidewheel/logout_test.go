@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSessionGoesOnAfterARestartUntilItIsEnded(t *testing.T) {
+func TestSessionSurvivesARestartUntilItIsEnded(t *testing.T) {
 	s := startServer(t, serverConfigFor(t))
 	link := regexp.MustCompile(`http://\S+/login\?token=\S+`).FindString(s.greet.String())
 	ask := func(method, target, cookie string) *http.Response {
@@ -34,7 +34,7 @@ func TestSessionGoesOnAfterARestartUntilItIsEnded(t *testing.T) {
 	s.stop()
 	s.start()
 	if status := jobs(cookie); status != http.StatusOK {
-		t.Errorf("a session that goes on, after a restart: %d", status)
+		t.Errorf("an active session, after a restart: %d", status)
 	}
 	if answer := ask(http.MethodPost, s.server.URL()+"/logout", cookie); answer.StatusCode != http.StatusSeeOther {
 		t.Fatalf("logged out: %d", answer.StatusCode)

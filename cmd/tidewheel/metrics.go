@@ -203,7 +203,7 @@ func (m *metrics) Committed(runs int, took time.Duration) {
 	m.written.Add(float64(runs))
 }
 
-// notified counts what became of a notification.
+// notified counts what happened to a notification.
 func (m *metrics) notified(result string) { m.notices.WithLabelValues(result).Inc() }
 
 // Fenced counts a shard that another engine has taken over.
@@ -259,7 +259,7 @@ func (m *metrics) watchQueue(queue queueState, log *slog.Logger) {
 
 // handler serves /metrics.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true}) // the server compresses, and twice nobody can read
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true}) // the server compresses responses itself
 }
 
 // queueState is what the collector asks.

@@ -12,7 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// openLabels have values that nobody can list, or that depend on what is there just now.
+// openLabels have values that cannot be listed, or that depend on the current state.
 var openLabels = []string{"executor", "runs_on", "version", "stream", "draining"}
 
 func TestMetricsAreDocumented(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // outcomeFired is how the slots are counted that have a run, beside the outcomes of the ledger.
 const outcomeFired = "fired"
 
-// countingStore counts what becomes of runs and slots once it is durable, and sends their traces.
+// countingStore counts what happens to runs and slots once it is durable, and sends their traces.
 type countingStore struct {
 	shard.Store
 	metrics *metrics
@@ -129,6 +129,6 @@ func (s *slotsOfShard) fires(run *engine.Run) bool {
 	if len(run.Attempts) > 0 {
 		at = run.Attempts[0].QueuedAt
 	}
-	again := run.Attempt > 1 && run.Failures+run.Losses == 0 // tried again by hand, after it had ended
+	again := run.Attempt > 1 && run.Failures+run.Losses == 0 // retried manually, after it had ended
 	return !known && !again && !at.Before(s.since.Truncate(time.Millisecond))
 }

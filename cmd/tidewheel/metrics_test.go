@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
-func TestMetricsTellWhatBecameOfRuns(t *testing.T) {
+func TestMetricsCountRunsByOutcome(t *testing.T) {
 	config := serverConfigFor(t)
 	config.MetricsListen, config.MetricsOpen = "127.0.0.1:0", true
 	s := startServer(t, config)

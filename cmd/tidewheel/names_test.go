@@ -75,7 +75,7 @@ func TestLogsOfANameAreThoseOfItsLatestRun(t *testing.T) {
 	s.refused(exitRefused, `no run, wave, job or DAG "nothing"`, "logs", "nothing")
 }
 
-func TestBeginningOfAnIDStandsForIt(t *testing.T) {
+func TestIDPrefixIdentifiesARun(t *testing.T) {
 	s := nameServer(t)
 	first := strings.TrimSpace(s.must("run", "hello", "--key", "first"))
 	s.must("run", "hello", "--key", "first", "--wait")
@@ -106,6 +106,9 @@ func TestFilterThatNamesNothingSaysSo(t *testing.T) {
 	for words, call := range map[string][]string{
 		`there is no DAG "nothing"`:                    {"get", "waves", "--dag", "nothing"},
 		`there is no user "nobody"`:                    {"get", "runs", "--by", "nobody"},
+		`there is no user "nobody", and one has`:       {"audit", "--by", "nobody", "--since", "1h"},
+		`there is no user "nobody/token", and one has`: {"audit", "--by", "nobody/token"},
+		`there is no user "nobody": `:                  {"session", "ls", "--user", "nobody"},
 		`there is no notification target "nothing"`:    {"notify", "ls", "--target", "nothing"},
 		`there is no job and no DAG "nothing"`:         {"dlq", "replay", "--all", "--job", "nothing"},
 		`there is no job and no DAG "nothing", and th`: {"dlq", "purge", "--all", "--job", "nothing"},
@@ -116,6 +119,11 @@ func TestFilterThatNamesNothingSaysSo(t *testing.T) {
 		{"get", "waves", "--dag", "etl"}, {"get", "runs", "--by", "root"}, {"dlq", "replay", "--all", "--job", "hello"}, {"dlq", "purge", "--all"},
 	} {
 		s.must(call...)
+	}
+	for words, call := range map[string][]string{"No jobs found": {"get", "jobs", "-q", "nothing"}, "No DAGs found": {"get", "dags", "-q", "nothing"}} {
+		if out := s.must(call...); !strings.Contains(out, words) {
+			t.Errorf("%v: %q, want %q", call, out, words)
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func TestJobIsANotificationTarget(t *testing.T) {
 		return strings.Contains(s.must("notify", "ls", "-o", "json"), "not run to report on itself")
 	})
 	if runs := decode[struct{ Items []wire.Run }](t, s.must("get", "runs", "--job", "reporter", "-o", "json")).Items; len(runs) != 3 {
-		t.Errorf("reporter has %d runs, want those of the incident, of the test and by hand", len(runs))
+		t.Errorf("reporter has %d runs, want those of the incident, of the test and the manual one", len(runs))
 	}
 }
 

@@ -57,7 +57,7 @@ func TestNextJSONHasTheSurfacesFields(t *testing.T) {
 	}
 }
 
-func TestValidateTellsEveryFaultWithItsPlace(t *testing.T) {
+func TestValidateReportsEveryFaultWithItsPosition(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"good.yaml": "kind: Job\nname: report\nbinary: report@stable\nschedule: \"0 3 * * *\"\ntimezone: Asia/Dhaka\n",
@@ -100,7 +100,7 @@ var packageFolder = func() string {
 	return dir
 }()
 
-func TestConfigShowTellsWhereEachSettingComesFrom(t *testing.T) {
+func TestConfigShowListsTheSourceOfEachSetting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tidewheel.yaml")
 	if err := os.WriteFile(file, []byte("tier: light\nslots: 3\nretention: 7d\nauth: on\n"), 0o600); err != nil {
 		t.Fatal(err)

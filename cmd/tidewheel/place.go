@@ -230,13 +230,13 @@ func (p *place) running(ctx context.Context) (n int, err error) {
 	}
 }
 
-// unreachableError says that no server answered: it has an exit status of its own.
+// unreachableError reports that no server answered: it has an exit status of its own.
 type unreachableError struct{ err error }
 
 func (e *unreachableError) Error() string   { return e.err.Error() }
 func (e *unreachableError) Unwrap() []error { return []error{client.ErrUnreachable, e.err} }
 
-// explainPlace says which flag is to blame, and with which exit status.
+// explainPlace reports which flag is to blame, and with which exit status.
 func explainPlace(flag string, err error) error {
 	var newer *sqlite.NewerError
 	var schema *mongo.SchemaError

@@ -41,7 +41,7 @@ func (m *moveMark) sameMove(other *moveMark) bool {
 	return m.Kind == other.Kind && m.Other == other.Other
 }
 
-// refusal says why no server may use what is marked; how says how the mark is taken away.
+// refusal reports why no server may use what is marked; how says how the mark is taken away.
 func (m *moveMark) refusal(where, how string) error {
 	at := m.At.Local().Format(time.DateTime)
 	switch m.Kind {

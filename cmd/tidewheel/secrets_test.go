@@ -179,7 +179,7 @@ func TestKeyOfSecretsComesFromOnePlace(t *testing.T) {
 // records is engine.Records under a name that does not hide its method.
 type records engine.Records
 
-// awayStore is a store that fails while it is away.
+// awayStore is a store that fails while it is unavailable.
 type awayStore struct {
 	records
 	mu   sync.Mutex

@@ -119,7 +119,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.openParts(ctx); err != nil {
 		return err
 	}
-	if err := s.belongTogether(ctx); err != nil {
+	if err := s.checkSameCluster(ctx); err != nil {
 		return err
 	}
 	if err := s.openSecrets(ctx); err != nil {
@@ -133,7 +133,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		s.parts.add("roll", s.answerRoll) // it ends last
+		s.parts.add("active server reports", s.reportActive) // it ends last
 		if err := s.openNotifications(); err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *Server) openParts(ctx context.Context) error {
 	open := func(i int, f func(context.Context) error) {
 		group.Go(func() {
 			if errs[i] = f(ctx); errs[i] != nil {
-				cancel() // the others need not go on
+				cancel() // the others need not continue
 			}
 		})
 	}
@@ -326,7 +326,7 @@ func (p *parts) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// partError says which part of the node failed.
+// partError reports which part of the node failed.
 type partError struct {
 	part string
 	err  error

@@ -24,7 +24,7 @@ const (
 	enrolledLimit = time.Second
 )
 
-// openEnrolment says how executors get credentials of their own on this node: signed by the key of --nats-account-key-file, or, for an
+// openEnrolment returns how executors get credentials of their own on this node: signed by the key of --nats-account-key-file, or, for an
 // embedded NATS that listens, by one that is kept in the store.
 func (s *Server) openEnrolment(ctx context.Context) (service.Enrolment, error) {
 	enrolment := service.Enrolment{Config: enrol.Config{Life: s.config.CredentialsTTL}, Embedded: s.config.NATSURL == ""}
@@ -69,7 +69,7 @@ func (s *Server) openEnrolment(ctx context.Context) (service.Enrolment, error) {
 		enrolment.CA = func() string {
 			text, err := os.ReadFile(path)
 			if err != nil {
-				s.log.Warn("executors are not told which authorities to trust at the NATS", "error", err)
+				s.log.Warn("executors do not learn which authorities to trust at the NATS", "error", err)
 			}
 			return string(text)
 		}
@@ -80,7 +80,7 @@ func (s *Server) openEnrolment(ctx context.Context) (service.Enrolment, error) {
 	return enrolment, nil
 }
 
-// readJoinTokens reads a file anew, so that a token ends when it is taken out.
+// readJoinTokens reads a file again, so that a token ends when it is taken out.
 func readJoinTokens(path string) ([]enrol.JoinToken, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -179,7 +179,7 @@ func tiersOf(tier string) []spec.Tier {
 	return []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
 }
 
-// explainIdentity says what an executor with credentials of its own was refused for.
+// explainIdentity reports what an executor with credentials of its own was refused for.
 func explainIdentity(err error, path string) error {
 	return fmt.Errorf("--enrolment %s: %w", path, err)
 }

@@ -63,12 +63,12 @@ type grantingQueue struct {
 
 // Publish asks executors to run an attempt, with the key of its run token and the sealed values of its secrets.
 func (q grantingQueue) Publish(task *engine.Task, done func(error)) {
-	began, told := time.Now(), done
+	began, report := time.Now(), done
 	done = func(err error) {
 		if err == nil {
 			q.metrics.publish.Observe(time.Since(began).Seconds())
 		}
-		told(err)
+		report(err)
 	}
 	granted := *task // it is the core's
 	granted.API, granted.RunKey = q.api, q.key.Attempt(task.Namespace, task.Run, task.Attempt)

@@ -18,7 +18,7 @@ import (
 const otherBackup = "Use the database's own backups (snapshots, or mongodump --oplog) together with those of the bucket, or stop " +
 	"all servers and call `tidewheel backup FILE --mongodb-uri … --s3-endpoint …`"
 
-// noBackup says why no backup of this server can be made while it goes on; "" if one can.
+// noBackup returns why no backup of this server can be made while it runs; "" if one can.
 func (s *Server) noBackup(ctx context.Context) (string, error) {
 	store, outside := s.store.(*mongo.Store)
 	if !outside {
@@ -40,7 +40,7 @@ func (m momentOf) View(ctx context.Context, read func(engine.DocumentPages) erro
 	return m.store.Moment(ctx, read)
 }
 
-// backup writes a backup of one moment while the server goes on, with all others that share its database.
+// backup writes a backup of one moment while the server runs, with all others that share its database.
 func (s *Server) backup(ctx context.Context, to io.Writer, parts service.BackupParts) error {
 	contents := moving.Contents{
 		Header:  moving.Header{Tidewheel: version, CreatedAt: time.Now().UTC(), Running: true, Logs: parts.Logs},

@@ -22,7 +22,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// checkWorkingFolder says what to do where the embedded S3 cannot start: its library enters the folder that the server is
+// checkWorkingFolder reports what to do where the embedded S3 cannot start: its library enters the folder that the server is
 // started in, and reads it.
 func checkWorkingFolder() error {
 	dir, err := os.Getwd()

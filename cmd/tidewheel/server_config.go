@@ -60,7 +60,7 @@ type ServerConfig struct {
 	ConnectionsPerAddress int
 	// RequestsPerSecond bounds the requests of one identity, and of one address without valid credentials; 0 does not.
 	RequestsPerSecond int
-	// MaxBacklog is how many runs of a tier may wait before none is taken by hand; 0 is any number.
+	// MaxBacklog is how many runs of a tier may wait before manual runs are refused; 0 is any number.
 	MaxBacklog     int
 	TrustedProxies []netip.Prefix
 	Roles          []string

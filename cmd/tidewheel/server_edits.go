@@ -23,7 +23,7 @@ type waker interface {
 	PublishWake(ctx context.Context, wake engine.Wake) error
 }
 
-// watchEdits looks for edits of other programs until ctx ends. Only MongoDB has any: nobody else writes an embedded store.
+// watchEdits looks for edits of other programs until ctx ends. Only MongoDB has any: an embedded store has one writer.
 func (s *Server) watchEdits(ctx context.Context) error {
 	if opened, ok := s.store.(*mongo.Store); ok {
 		sweepEdits(ctx, opened.Edits(), s.queue, s.log)

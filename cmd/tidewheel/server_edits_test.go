@@ -48,7 +48,7 @@ func TestEditsWakeTheirEngines(t *testing.T) {
 		<-time.After(5 * time.Second)
 		synctest.Wait()
 		if found.fails != 0 || len(heard) > 0 {
-			t.Fatal("nobody has looked, or what failed was told")
+			t.Fatal("there was no check, or a failure was reported")
 		}
 		<-time.After(4 * time.Second)
 		synctest.Wait()

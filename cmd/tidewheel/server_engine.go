@@ -16,7 +16,7 @@ import (
 // startLimit is how long the engine may take to read what a crash has left, before the server gives up starting.
 const startLimit = 5 * time.Minute
 
-// engineRole keeps an engine turning: one that ends because a part is away is begun anew.
+// engineRole keeps an engine running: one that ends because a part is unavailable is restarted.
 type engineRole struct {
 	runner atomic.Pointer[shard.Runner]
 	holder atomic.Pointer[shard.Holder] // nil where this engine is the only one
@@ -80,7 +80,7 @@ func (e *engineRole) check() error {
 	return nil
 }
 
-// stalled says why the engine makes no progress; nil if it does, or is not there now.
+// stalled reports why the engine makes no progress; nil if it does, or is not there now.
 func (e *engineRole) stalled() error {
 	if runner := e.runner.Load(); runner != nil {
 		return runner.Stalled()
@@ -88,7 +88,7 @@ func (e *engineRole) stalled() error {
 	return nil
 }
 
-// slow says that the engine waits for a slow store, "" if it does not.
+// slow reports that the engine waits for a slow store, "" if it does not.
 func (e *engineRole) slow() string {
 	var presence engine.EnginePresence
 	stats := e.stats()

@@ -32,7 +32,7 @@ const (
 	sandboxOff      = "off"
 )
 
-// nobody is whom programs run as where the server is root.
+// nobody is the user that programs run as if the server is root.
 const nobody = 65534
 
 // startExecutor begins to take work.
@@ -73,7 +73,7 @@ func (s *Server) startExecutor(context.Context) error {
 	return nil
 }
 
-// executorID makes a name for this life of the executor, so that history tells who ran what, and the machine's.
+// executorID makes a name for this life of the executor, so that history names who ran what, and the machine's.
 func executorID() (host, id string) {
 	host, name := hostName()
 	return host, lifeOf(name)

@@ -79,10 +79,10 @@ func (s *Server) healthHandler() http.Handler {
 			err = s.ready(ctx)
 		}
 		if err != nil {
-			var told *service.Error
+			var problem *service.Error
 			text := err.Error()
-			if errors.As(err, &told) {
-				text = told.Detail
+			if errors.As(err, &problem) {
+				text = problem.Detail
 			}
 			http.Error(w, text, http.StatusServiceUnavailable)
 			return
@@ -96,7 +96,7 @@ func (s *Server) healthHandler() http.Handler {
 	return mux
 }
 
-// live says why only an end of this process would help, nil while it need not end. A node that starts, drains, or waits
+// live reports why only an end of this process would help, nil while it need not end. A node that starts, drains, or waits
 // for another one lives.
 func (s *Server) live() error {
 	if !s.up.Load() || s.engine == nil {
@@ -105,7 +105,7 @@ func (s *Server) live() error {
 	return s.engine.stalled()
 }
 
-// slow says that the engine of this node waits for a slow store, "" if it does not.
+// slow reports that the engine of this node waits for a slow store, "" if it does not.
 func (s *Server) slow() string {
 	if s.engine == nil {
 		return ""
@@ -142,7 +142,7 @@ const slowEvery = time.Minute
 // stallEvery is how often the watch looks at the engine.
 const stallEvery = 5 * time.Second
 
-// watchStall writes to the log when the engine stalls, and when it goes on.
+// watchStall writes to the log when the engine stalls, and when it recovers.
 func watchStall(ctx context.Context, stalled func() error, log *slog.Logger) {
 	ticker := time.NewTicker(stallEvery)
 	defer ticker.Stop()

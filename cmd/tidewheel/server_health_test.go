@@ -50,7 +50,7 @@ func keepSecret(t *testing.T, secret string) (path string) {
 }
 
 // An executor has no pages, and is looked after all the same.
-func TestNodeWithoutPagesTellsItsHealth(t *testing.T) {
+func TestNodeWithoutPagesReportsItsHealth(t *testing.T) {
 	main := serverConfigFor(t)
 	main.NATSListen, main.S3Listen = freeAddress(t), freeAddress(t)
 	main.NATSCredentials = "tide:hush"
@@ -94,8 +94,8 @@ func TestNodeWithoutPagesTellsItsHealth(t *testing.T) {
 	if status, _ := get(t, base+"/api/v1/jobs"); status != http.StatusNotFound {
 		t.Errorf("the API is served without a token: %d", status)
 	}
-	if told := all.must("ready", "--url", base); !strings.Contains(told, "ok") {
-		t.Errorf("tidewheel ready: %s", told)
+	if output := all.must("ready", "--url", base); !strings.Contains(output, "ok") {
+		t.Errorf("tidewheel ready: %s", output)
 	}
 
 	all.stop() // and with it NATS and S3
@@ -137,7 +137,7 @@ func TestDrainingNodeIsNotReady(t *testing.T) {
 	}
 }
 
-// freeAddress is a port of loopback that nobody listened on a moment ago.
+// freeAddress is a port of loopback that was free a moment ago.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// identityKey is the name under which a store keeps who it is.
+	// identityKey is the name under which a store keeps its identity.
 	identityKey = "identity"
-	// claimTTL is how long store and NATS are believed to belong together after a node has said so, claimEvery how
-	// often it does.
+	// claimTTL is how long a claim that store and NATS belong to one cluster holds; claimEvery is how often nodes renew it.
 	claimTTL   = 30 * time.Second
 	claimEvery = 10 * time.Second
 )
 
-// belongTogether makes sure that store, NATS and bucket are those of one Tidewheel. What is embedded and serves this
-// process alone needs no saying.
-func (s *Server) belongTogether(ctx context.Context) error {
+// checkSameCluster returns an error unless store, NATS and bucket belong to one cluster. Embedded parts that serve only
+// this process are not checked.
+func (s *Server) checkSameCluster(ctx context.Context) error {
 	if s.store == nil {
-		return s.executorBelongs(ctx)
+		return s.checkExecutorCluster(ctx)
 	}
 	key, err := s.store.SharedKey(ctx, identityKey, []byte(strings.ToLower(rand.Text())))
 	if err != nil {
-		return fmt.Errorf("read who the store is: %w", err)
+		return fmt.Errorf("read the identity of the store: %w", err)
 	}
 	identity := string(key)
 	if s.config.S3Endpoint != "" || s.config.S3Listen != "" {
@@ -56,17 +55,17 @@ func (s *Server) belongTogether(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	s.parts.add("the claim", func(ctx context.Context) error { return s.keepClaim(ctx, identity) })
+	s.parts.add("the cluster claim", func(ctx context.Context) error { return s.keepClaim(ctx, identity) })
 	return nil
 }
 
-// executorBelongs makes sure that NATS and bucket are those of one Tidewheel, for a node that does not see its store: now,
-// and again and again, as the nodes that say whose they are may start later.
-func (s *Server) executorBelongs(ctx context.Context) error {
+// checkExecutorCluster returns an error unless NATS and bucket belong to one cluster, for a node without access to the store. It
+// repeats the check while the node runs, because the nodes that claim NATS and bucket may start later.
+func (s *Server) checkExecutorCluster(ctx context.Context) error {
 	if err := s.compareOwners(ctx); err != nil {
 		return err
 	}
-	s.parts.add("whom this executor works for", func(ctx context.Context) error {
+	s.parts.add("the cluster check of this executor", func(ctx context.Context) error {
 		ticker := time.NewTicker(claimEvery)
 		defer ticker.Stop()
 		for {
@@ -80,7 +79,7 @@ func (s *Server) executorBelongs(ctx context.Context) error {
 			case errors.As(err, &refused):
 				return err
 			case err != nil && ctx.Err() == nil:
-				s.log.Warn("whether NATS and bucket belong together could not be seen; it is tried again", "error", err)
+				s.log.Warn("could not check whether NATS and bucket belong to the same cluster; trying again", "error", err)
 			}
 		}
 	})
@@ -102,14 +101,14 @@ func (s *Server) compareOwners(ctx context.Context) error {
 	return nil
 }
 
-// claim says that the NATS serves the store, and the store this NATS.
+// claim records in NATS which store it serves, and in the store which NATS serves it.
 func (s *Server) claim(ctx context.Context, identity string) error {
 	if err := s.queue.ClaimFor(ctx, identity, claimTTL); err != nil {
 		return err
 	}
 	opened, ok := s.store.(*mongo.Store)
 	if !ok {
-		return nil // its folder is locked
+		return nil // its data folder is locked
 	}
 	queue, err := s.queue.Identity(ctx)
 	if err != nil {
@@ -118,7 +117,7 @@ func (s *Server) claim(ctx context.Context, identity string) error {
 	return opened.ClaimQueue(ctx, queue, claimTTL)
 }
 
-// keepClaim says it again until ctx ends. A node that is at work goes on if that fails: who comes later is refused.
+// keepClaim renews the claim until ctx ends. A running node keeps running if that fails: nodes that start later are refused.
 func (s *Server) keepClaim(ctx context.Context, identity string) error {
 	ticker := time.NewTicker(claimEvery)
 	defer ticker.Stop()
@@ -133,9 +132,9 @@ func (s *Server) keepClaim(ctx context.Context, identity string) error {
 		var other *mongo.OtherQueueError
 		switch {
 		case errors.As(err, &foreign), errors.As(err, &other):
-			s.log.Error("store and NATS belong together no more", "error", err)
+			s.log.Error("store and NATS no longer belong to the same cluster", "error", err)
 		case err != nil && ctx.Err() == nil:
-			s.log.Warn("that store and NATS belong together could not be said; it is tried again", "error", err)
+			s.log.Warn("could not renew the claim that store and NATS belong to the same cluster; trying again", "error", err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // leaseTTL is how long the shards of an engine that died stay without one; a second more, and others have them.
 const leaseTTL = 5 * time.Second
 
-// sharesShards reports whether other engines may work on the same store. Nobody shares a SQLite: its folder is locked. An
+// sharesShards reports whether other engines may work on the same store. A SQLite database is never shared: its folder is locked. An
 // embedded NATS without an address serves this process alone.
 func (c *ServerConfig) sharesShards() bool {
 	return c.MongoURI != "" && (c.NATSURL != "" || c.NATSListen != "")

@@ -67,7 +67,7 @@ func oidcRoles(v *viper.Viper) (roles []string) {
 	return roles
 }
 
-// validateOIDC refuses a provider that nobody could sign in at, and settings of one that is not named.
+// validateOIDC refuses a provider that no user could sign in with, and settings without a provider.
 func (c *ServerConfig) validateOIDC() error {
 	given := &c.OIDC
 	if given.Issuer == "" {
@@ -78,7 +78,7 @@ func (c *ServerConfig) validateOIDC() error {
 	}
 	switch address, err := url.Parse(given.Issuer); {
 	case !c.Auth:
-		return usage("--oidc-issuer: with --auth off nobody signs in: leave one of them out")
+		return usage("--oidc-issuer: with --auth off no user signs in: leave one of them out")
 	case err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http":
 		return usage("--oidc-issuer: %q is not a URL such as https://id.example.com/realms/main", given.Issuer)
 	case address.Scheme == "http" && !loopback(address.Hostname()):
@@ -88,7 +88,7 @@ func (c *ServerConfig) validateOIDC() error {
 	case given.ClientID == "":
 		return usage("--oidc-client-id: --oidc-issuer needs it: give the ID that the provider has for this server")
 	case len(given.Roles) == 0:
-		return usage("--oidc-role: without one nobody who signs in at %s may do anything: map a group, such as --oidc-role admins=admin", given.Issuer)
+		return usage("--oidc-role: without one users who sign in at %s have no rights: map a group, such as --oidc-role admins=admin", given.Issuer)
 	case given.GroupsClaim == "":
 		return usage("--oidc-groups-claim: name the claim that lists a user's groups, such as groups")
 	}

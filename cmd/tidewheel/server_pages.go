@@ -14,6 +14,7 @@ func (s *Server) addPages(config *web.Config) {
 	pages := ui.New(s.service, ui.Config{
 		Version: version, SignOut: s.config.Auth, Open: !s.config.Auth, MaxBinary: int64(s.config.MaxBinary),
 		PublicURL: s.config.PublicURL, TraceURL: s.config.TraceURL,
+		Parts: s.aboutParts(), Kept: s.config.keptFor(),
 	})
 	config.Pages = func(router *echo.Echo, openAPI []byte) { pages.Register(router, openAPI) }
 	config.LoginPage = func(c echo.Context, page web.LoginPage) error {

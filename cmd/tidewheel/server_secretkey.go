@@ -19,7 +19,7 @@ import (
 const (
 	// secretsKeyFile is the key of secrets in the data folder.
 	secretsKeyFile = "secrets.key"
-	// tendEvery is how often a node reads its key again, and seals anew what was sealed for the one before.
+	// tendEvery is how often a node reads its key again, and reseals what was sealed for the previous one.
 	tendEvery = time.Minute
 )
 
@@ -132,7 +132,7 @@ func (s *Server) openSecrets(ctx context.Context) error {
 }
 
 const wrongKey = "the key of secrets here is not the one that they are sealed for, so that runs that need secrets fail; nothing was changed: " +
-	"give the right key; if it is lost, delete all secrets and set them anew"
+	"give the right key; if it is lost, delete all secrets and set them again"
 
 // makesSecretsKey reports whether this node makes the key of secrets: it keeps them, and opens them, and shares its store with
 // no other node that could make another key at the same time.
@@ -174,7 +174,7 @@ func (s *Server) tendSecrets(ctx context.Context) error {
 	for {
 		state, resealed, foreign, err := s.secrets.vault.Tend(ctx)
 		if resealed > 0 {
-			s.log.Info("secrets were sealed anew, for the new key", "secrets", resealed)
+			s.log.Info("resealed secrets for the new key", "secrets", resealed)
 		}
 		news := ""
 		switch {
@@ -185,7 +185,7 @@ func (s *Server) tendSecrets(ctx context.Context) error {
 		case state == secret.KeyWrong:
 			news = wrongKey
 		case foreign > 0:
-			news = fmt.Sprintf("%d secrets are sealed for a key that is not here: set them anew, or bring that key", foreign)
+			news = fmt.Sprintf("%d secrets are sealed for a key that is not here: set them again, or bring that key", foreign)
 		}
 		if news != "" && news != said {
 			s.log.Error(news)
@@ -199,7 +199,7 @@ func (s *Server) tendSecrets(ctx context.Context) error {
 	}
 }
 
-// rotateSecretsKey makes a new key in the data folder and seals all secrets anew. The one before stays in the file, as runs
+// rotateSecretsKey creates a new key in the data folder and reseals all secrets with it. The one before stays in the file, as runs
 // that wait carry values that were sealed for it.
 func (s *Server) rotateSecretsKey(ctx context.Context) (recipient string, resealed int, err error) {
 	s.secrets.rotating.Lock()
@@ -207,7 +207,7 @@ func (s *Server) rotateSecretsKey(ctx context.Context) (recipient string, reseal
 	if s.secrets.own == "" || s.config.NATSURL != "" || s.config.NATSListen != "" {
 		return "", 0, &service.Error{Kind: service.KindConflict, Code: "key_elsewhere",
 			Detail: "the key of secrets is not this server's alone: make another by `tidewheel secret new-key`, " +
-				"add it as the last line to the key of every node, then make it the first line; values are sealed anew within a minute"}
+				"add it as the last line to the key of every node, then make it the first line; values are resealed within a minute"}
 	}
 	fresh, err := secret.NewKey()
 	if err != nil {

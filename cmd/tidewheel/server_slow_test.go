@@ -118,9 +118,9 @@ func TestDoctorNamesASlowStore(t *testing.T) {
 		{20 * time.Second, checkWarn, "on quay the store is slower than what is asked of it"},
 	} {
 		world.Queue.SetEngines(engine.EnginePresence{ID: "a", Host: "quay", Behind: test.behind, Unwritten: 7})
-		told := c.run("doctor", "--url", listening.URL, "--token", webtest.RootToken, "-o", "json")
+		doctor := c.run("doctor", "--url", listening.URL, "--token", webtest.RootToken, "-o", "json")
 		found := false
-		for _, item := range decode[wire.List[checked]](t, told.out).Items {
+		for _, item := range decode[wire.List[checked]](t, doctor.out).Items {
 			if item.Check != "store" {
 				continue
 			}
@@ -130,7 +130,7 @@ func TestDoctorNamesASlowStore(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("the doctor has no line about the store: %s%s", told.out, told.err)
+			t.Errorf("the doctor has no line about the store: %s%s", doctor.out, doctor.err)
 		}
 	}
 }

@@ -91,13 +91,13 @@ func TestWatchSaysOnceThatTheEngineStalled(t *testing.T) {
 		}
 		set(errors.New("it has not stepped for 31s"))
 		<-time.After(time.Minute)
-		if told := text.String(); strings.Count(told, "level=ERROR") != 1 || !strings.Contains(told, "not stepped for 31s") {
-			t.Errorf("the log says %s", told)
+		if logged := text.String(); strings.Count(logged, "level=ERROR") != 1 || !strings.Contains(logged, "not stepped for 31s") {
+			t.Errorf("the log says %s", logged)
 		}
 		set(nil)
 		<-time.After(time.Minute)
-		if told := text.String(); strings.Count(told, "\n") != 2 || !strings.Contains(told, "again") {
-			t.Errorf("the log says %s", told)
+		if logged := text.String(); strings.Count(logged, "\n") != 2 || !strings.Contains(logged, "again") {
+			t.Errorf("the log says %s", logged)
 		}
 		cancel()
 		watch.Wait()

@@ -53,7 +53,7 @@ func newStoredBytes(store countedStore, log *slog.Logger) *storedBytes {
 	}
 }
 
-// ended counts what a run has stored, once its end is durable. The output of a run that is tried again by hand counts twice
+// ended counts what a run has stored, once its end is durable. The output of a run that is retried manually counts twice
 // until the janitor counts again.
 func (b *storedBytes) ended(run *engine.Run) {
 	var bytes int64
@@ -103,7 +103,7 @@ func (b *storedBytes) run(ctx context.Context) error {
 	return nil
 }
 
-// keep writes what was counted and reads what may still be stored. What fails is tried again the next time.
+// keep writes what was counted and reads what may still be stored. What fails is retried the next time.
 func (b *storedBytes) keep(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, storedEvery)
 	defer cancel()

@@ -154,7 +154,7 @@ func TestExecutorReachesItsServerWithTLS(t *testing.T) {
 	away.S3Endpoint, away.S3AccessKey, away.S3SecretKey = s.server.gateway.Public(), keys.AccessKey, keys.SecretKey
 	away.APIURL, away.TaskKeysFile = s.server.URL(), filepath.Join(config.Data, publicTaskKeys)
 	if !strings.HasPrefix(away.NATSURL, "tls://") || !strings.HasPrefix(away.S3Endpoint, "https://") {
-		t.Fatalf("executors are told of %s and %s", away.NATSURL, away.S3Endpoint)
+		t.Fatalf("executors get %s and %s", away.NATSURL, away.S3Endpoint)
 	}
 	begin := func() (*Server, error) {
 		t.Helper()

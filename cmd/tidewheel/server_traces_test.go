@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/hex"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,9 +20,11 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/internal/certs/certstest"
 )
 
 // otlpCollector takes spans as an OpenTelemetry collector does, by HTTP.
@@ -144,7 +149,7 @@ func TestRunIsOneTraceThatItsProgramContinues(t *testing.T) {
 	}
 }
 
-// The same spans go to a collector of gRPC. While it is away runs end all the same, and what it did not take is counted.
+// The same spans go to a collector of gRPC. While it is unavailable runs end all the same, and what it did not take is counted.
 func TestTracesGoToACollectorOfGRPC(t *testing.T) {
 	c := &otlpCollector{spans: map[string]*tracepb.Span{}}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -322,4 +327,64 @@ func TestCollectorIsASetting(t *testing.T) {
 	c.refused(exitRefused, "{trace}", "config", "show", "--trace-url", "https://jaeger.example.com/")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
 	c.refused(exitRefused, "http/protobuf or grpc", "config", "show")
+}
+
+// A collector that speaks TLS gets traces if its certificate is of an authority that is known, and none otherwise.
+func TestTracesGoToACollectorByTLS(t *testing.T) {
+	authority := certstest.New(t)
+	certFile, keyFile := authority.Issue(time.Now().Add(time.Hour), "127.0.0.1")
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	must(t, err)
+	for _, test := range []struct {
+		protocol, authority string
+		sent                bool
+	}{
+		{"http/protobuf", authority.File, true}, {"http/protobuf", certstest.New(t).File, false},
+		{"grpc", authority.File, true}, {"grpc", certstest.New(t).File, false},
+	} {
+		t.Run(fmt.Sprintf("%s, sent %v", test.protocol, test.sent), func(t *testing.T) {
+			c := newTLSCollector(t, test.protocol, pair)
+			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", test.protocol)
+			t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", test.authority)
+			t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "2000")
+			config := serverConfigFor(t)
+			config.OTLPEndpoint = c.URL
+			s := startServer(t, config)
+			s.push("good", "exit 0\n")
+			s.apply("kind: Job\nname: good\nbinary: good\n")
+			s.must("run", "good", "--wait")
+			run := decode[wire.List[wire.Run]](t, s.must("get", "runs", "--job", "good", "-o", "json")).Items[0]
+			until(t, "the spans are sent or refused", func() bool {
+				_ = s.server.traces.Flush(t.Context())
+				counts := s.server.traces.Counts()
+				return counts.Sent+counts.Failed > 0 && counts.Sent+counts.Failed == counts.Made
+			})
+			if spans := c.trace(s.show(run.ID).TraceID); (spans["run good"] != nil) != test.sent {
+				t.Errorf("the collector has the spans %v; counted: %+v", spans, s.server.traces.Counts())
+			}
+		})
+	}
+}
+
+// newTLSCollector takes spans by TLS.
+func newTLSCollector(t *testing.T, protocol string, pair tls.Certificate) *otlpCollector {
+	t.Helper()
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if protocol != "grpc" {
+		c := newCollector(t)
+		c.Server.Close()
+		c.Server = httptest.NewUnstartedServer(c.Config.Handler)
+		c.TLS, c.Config.ErrorLog = config, log.New(io.Discard, "", 0)
+		c.StartTLS()
+		return c
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	c := &otlpCollector{Server: &httptest.Server{URL: "https://" + listener.Addr().String()}, spans: map[string]*tracepb.Span{}}
+	receiver := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
+	collector.RegisterTraceServiceServer(receiver, grpcCollector{otlpCollector: c})
+	served := make(chan error, 1)
+	go func() { served <- receiver.Serve(listener) }()
+	t.Cleanup(func() { receiver.Stop(); must(t, <-served) })
+	return c
 }

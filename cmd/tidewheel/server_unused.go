@@ -74,7 +74,7 @@ func (c *ServerConfig) validateUsed() error {
 	case c.NATSURL == "" && c.NATSListen == "" && c.NATSCredentials != "":
 		return usage("--nats-credentials: an embedded NATS that does not listen has no logins: set --nats-url or --nats-listen, or leave the credentials out")
 	case !c.Auth && c.TokenFile != "":
-		return usage("--token-file: with --auth off no token is asked for: leave one of them out")
+		return usage("--token-file: with --auth off no token is needed: leave one of them out")
 	case c.MetricsOpen && c.MetricsTokenFile != "":
 		return usage("--metrics-token-file: with --metrics-auth off /metrics needs no token: leave one of them out")
 	case c.ConnectionsPerAddress == 0 && c.RequestsPerSecond == 0 && len(c.TrustedProxies) > 0:

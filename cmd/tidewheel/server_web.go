@@ -34,6 +34,10 @@ func (s *Server) startWeb(context.Context) error {
 		s.service.WatchLedger(ctx, s.config.Retention)
 		return nil
 	})
+	s.parts.add("the deletions that can be undone", func(ctx context.Context) error {
+		s.service.RunRemovals(ctx)
+		return nil
+	})
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
 		Metrics: s.metrics.handler(), MetricsReaders: s.readers, Ready: s.ready, Live: s.live, Slow: s.slow, RunTokens: auth.NewRunTokens(s.runKey, nil),

@@ -201,7 +201,7 @@ func TestForgedTaskInTheQueueOfARunningServerDoesNotRunAndIsReported(t *testing.
 	if _, err := os.Stat(witness); err == nil {
 		t.Error("the forged task ran")
 	}
-	s.must("run", "greeting", "--wait") // all else goes on
+	s.must("run", "greeting", "--wait") // all else continues
 	for path, words := range map[string]string{
 		"/metrics": `tidewheel_tasks_refused_total{reason="forged"} 1`, "/executors": "Refused 1 task", "/": "refused 1 task",
 	} {

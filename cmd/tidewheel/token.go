@@ -116,7 +116,7 @@ func shareToken(folder, address, token string) error {
 // unshareToken removes the shared token, so that the client does not send it to the next program at this address.
 func unshareToken(folder, address, token string) {
 	if path := sharedToken(folder, address); path != "" && readSharedToken(path) == token {
-		_ = os.Remove(path) // the next server at this address writes it anew
+		_ = os.Remove(path) // the next server at this address rewrites it
 	}
 }
 

@@ -11,9 +11,13 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// tableOfDAGs lists DAGs, one a line.
-func (c *cli) tableOfDAGs(w io.Writer, dags []wire.DAG) {
-	if len(dags) == 0 {
+// tableOfDAGs lists DAGs, one a line. narrowed reports whether a filter left others out.
+func (c *cli) tableOfDAGs(w io.Writer, dags []wire.DAG, narrowed bool) {
+	switch {
+	case len(dags) == 0 && narrowed:
+		fmt.Fprintln(w, "No DAGs found: `tidewheel get dags` lists all of them.")
+		return
+	case len(dags) == 0:
 		fmt.Fprintln(w, "There are no DAGs yet: define one with `tidewheel apply -f FILE`.")
 		return
 	}

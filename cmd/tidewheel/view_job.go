@@ -12,9 +12,13 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// tableOfJobs lists jobs, one a line.
-func (c *cli) tableOfJobs(w io.Writer, jobs []wire.Job) {
-	if len(jobs) == 0 {
+// tableOfJobs lists jobs, one a line. narrowed reports whether a filter left others out.
+func (c *cli) tableOfJobs(w io.Writer, jobs []wire.Job, narrowed bool) {
+	switch {
+	case len(jobs) == 0 && narrowed:
+		fmt.Fprintln(w, "No jobs found: `tidewheel get jobs` lists all of them.")
+		return
+	case len(jobs) == 0:
 		fmt.Fprintln(w, "There are no jobs yet: define one with `tidewheel apply -f FILE`.")
 		return
 	}
@@ -98,7 +102,7 @@ func indent(text string) string {
 	return "  " + strings.Join(lines, "\n  ") + "\n"
 }
 
-// tableOfLedger lists what became of slots.
+// tableOfLedger lists what happened to slots.
 func (c *cli) tableOfLedger(w io.Writer, entries []wire.LedgerEntry) {
 	if len(entries) == 0 {
 		fmt.Fprintln(w, "No slot has passed yet.")

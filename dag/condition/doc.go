@@ -1,5 +1,5 @@
 // Package condition compiles and evaluates the expressions of a DAG: when, which
-// says whether a task runs, and for_each, which gives the list that it runs over.
+// reports whether a task runs, and for_each, which gives the list that it runs over.
 //
 // The language is that of github.com/expr-lang/expr. An expression sees
 //

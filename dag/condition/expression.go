@@ -94,7 +94,7 @@ func CompileList(text string) (*List, error) {
 	return &List{*compiled}, nil
 }
 
-// Eval says whether the task runs. Its error says what is wrong with the data,
+// Eval reports whether the task runs. Its error says what is wrong with the data,
 // as a predicate like that of Compile.
 func (c *Condition) Eval(environment Environment) (bool, error) {
 	value, err := c.run(environment)

@@ -90,6 +90,8 @@ const pages = {
   binaries: { at: () => "/binaries" },
   binary: { at: () => "/binaries/ticker" },
   "binary-rollback": { at: () => "/binaries/ticker/alias?alias=stable" },
+  "binary-version": { at: () => "/binaries/ticker/versions/2", act: (page) => page.locator("[data-source=shell]").waitFor() },
+  "binary-diff": { at: () => "/binaries/ticker/diff?a=1&b=2" },
   upload: { at: () => "/binaries/upload" },
   executors: { at: () => "/executors" },
   search: { at: () => "/ui/search?q=ticker" },

@@ -13,7 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Config says how large the chaos is, and how long it lasts.
+// Config defines how large the chaos is, and how long it lasts.
 type Config struct {
 	Seed      uint64
 	Length    time.Duration // of the faults

@@ -321,7 +321,7 @@ func folder(t *testing.T, keep string) string {
 	return dir
 }
 
-// freeAddress finds an address that nobody listens on.
+// freeAddress finds a free address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

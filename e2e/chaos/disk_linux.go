@@ -79,7 +79,7 @@ func (d *disk) fill() error {
 // free releases the space.
 func (d *disk) free() error { return os.Remove(d.filler()) }
 
-// The requests that hold up all writes to a file system, and let them go on; linux/fs.h.
+// The requests that hold up all writes to a file system, and let them continue; linux/fs.h.
 const (
 	freeze = 0xc0045877
 	thaw   = 0xc0045878

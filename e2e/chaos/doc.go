@@ -1,5 +1,5 @@
 // Package chaos runs a whole Tidewheel as separate processes, breaks them at random, and asks the programs themselves
-// what became of it.
+// what happened to it.
 //
 // The parts are a NATS, an engine with the pages and the embedded stores, executors, and lockers, which take locks as
 // executors do and write down each question and its answer. Or several engines share a database and an S3, which are

@@ -139,7 +139,7 @@ func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 				asking, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
 				if c.config.Database.Faults[name](asking, c.listen(serviceDatabase), lasts) != nil {
-					return nil // it is away just now
+					return nil // it is unavailable just now
 				}
 				return func() {}
 			}})

@@ -106,7 +106,7 @@ func stepLock(s lockState, q question, a answer, ttl int64) (next []lockState) {
 			return next
 		}
 		kept := lockState{held: true, holder: q.Holder, revision: a.revision, until: max(s.until, q.At+ttl), last: max(s.last, a.revision)}
-		if s.revision == 0 { // this answer tells of the earlier one
+		if s.revision == 0 { // this answer is about the earlier one
 			kept.until = s.until
 		}
 		if unsure {

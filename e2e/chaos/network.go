@@ -28,7 +28,7 @@ type network interface {
 	spoil(service string, how spoilage)
 }
 
-// spoilage is what becomes of the answers of an HTTP service.
+// spoilage is what happens to the answers of an HTTP service.
 type spoilage int
 
 const (
@@ -38,7 +38,7 @@ const (
 )
 
 // roads is a network without any rights: each way from a part to a service leads through this process. A way that is
-// cut carries nothing and refuses nobody, as if cables were pulled; with every second cut, connections break besides.
+// cut carries nothing and refuses no connection, as if cables were pulled; with every second cut, connections break besides.
 type roads struct {
 	t        *testing.T
 	services map[string]service
@@ -86,7 +86,7 @@ func (n *roads) cut(part string) {
 	n.each(part, func(r *road) { r.stall(breaks) })
 }
 
-func (n *roads) mend(part string) { n.each(part, (*road).goOn) }
+func (n *roads) mend(part string) { n.each(part, (*road).resume) }
 
 func (n *roads) spoil(service string, how spoilage) {
 	n.mu.Lock()
@@ -225,7 +225,7 @@ func (r *road) stall(breaks bool) {
 	}
 }
 
-func (r *road) goOn() {
+func (r *road) resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stalls--; r.stalls == 0 {

@@ -73,7 +73,7 @@ func newWitnessed(t *testing.T, config Config, jobs string) *witnessed {
 	return w
 }
 
-// run asks for a run by hand.
+// run triggers a run.
 func (w *witnessed) run(job string) string {
 	w.t.Helper()
 	run, err := w.api.RunJob(w.t.Context(), job, wire.RunRequest{}, "")
@@ -295,7 +295,7 @@ func TestExecutorThatIsCutOffKillsItsProgramBeforeTheNextBegins(t *testing.T) {
 	w.network.mend(lost.name)
 }
 
-func TestProgramsEndWhenTheQueueStandsStill(t *testing.T) {
+func TestProgramsEndWhenTheQueueStalls(t *testing.T) {
 	t.Parallel()
 	w := newWitnessed(t, Config{Executors: 2, Slots: 4, Drain: time.Second}, longJobs)
 	again := w.run("again")
@@ -342,12 +342,12 @@ func TestDrainHandsBackWhatHadNotStartedAndNothingWaitsForIt(t *testing.T) {
 			}
 		}
 		if after := run.FinishedAt.Sub(asked); after > ttl {
-			t.Errorf("%s ended %s after an executor was asked to end, the queue was told that it waits", id, after)
+			t.Errorf("%s ended %s after an executor was asked to end, the queue was notified that it waits", id, after)
 		}
 	}
 }
 
-// What takes longer than a drain may is ended, and tried again elsewhere at once.
+// What takes longer than a drain may is ended, and retried elsewhere at once.
 func TestDrainEndsWhatTakesTooLongAndItBeginsElsewhereAtOnce(t *testing.T) {
 	t.Parallel()
 	const drain = time.Second

@@ -20,8 +20,8 @@ import (
 const (
 	jobEdited  = "edited"  // several, numbered: edited, paused and resumed
 	jobBrief   = "brief"   // deleted and made again
-	jobLong    = "long"    // run by hand and cancelled
-	jobFailing = "failing" // run by hand, fails, retried
+	jobLong    = "long"    // run manually and cancelled
+	jobFailing = "failing" // run manually, fails, retried
 	jobFilled  = "filled"  // one slot a year, backfilled
 )
 
@@ -33,25 +33,25 @@ const firstYear = 1971
 
 // deeds is what users did, as far as it was acknowledged or may have been done.
 type deeds struct {
-	mu        sync.Mutex
-	lives     []job // with a uid each, of the jobs that users act on and whose slots are not judged
-	texts     map[string]string
-	pauses    map[string][]span    // by job: from before a pause was asked for until its resumption was acknowledged
-	edits     map[string][]span    // by job
-	cancelled map[string]bool      // by run: it was asked for
-	retried   map[string]bool      // by run: it was acknowledged
-	filled    map[string]bool      // by run: it was acknowledged
-	doomed    map[string]bool      // by uid: its deletion was asked for
-	deleted   map[string]time.Time // by uid: when it was acknowledged, or the job was found gone
-	done      map[string]int       // by what
-	year      int
+	mu              sync.Mutex
+	lives           []job // with a uid each, of the jobs that users act on and whose slots are not judged
+	texts           map[string]string
+	pauses          map[string][]span    // by job: from before a pause was asked for until its resumption was acknowledged
+	edits           map[string][]span    // by job
+	cancelled       map[string]bool      // by run: it was asked for
+	retried         map[string]bool      // by run: it was acknowledged
+	filled          map[string]bool      // by run: it was acknowledged
+	deleteRequested map[string]bool      // by uid: its deletion was asked for
+	deleted         map[string]time.Time // by uid: when it was acknowledged, or the job was found gone
+	done            map[string]int       // by what
+	year            int
 }
 
 // defineUsers makes the jobs with which users do something.
 func (w *workload) defineUsers(config Config, journal string) string {
 	w.deeds = deeds{
 		texts: map[string]string{}, pauses: map[string][]span{}, edits: map[string][]span{}, cancelled: map[string]bool{}, retried: map[string]bool{},
-		filled: map[string]bool{}, doomed: map[string]bool{}, deleted: map[string]time.Time{}, done: map[string]int{}, year: firstYear,
+		filled: map[string]bool{}, deleteRequested: map[string]bool{}, deleted: map[string]time.Time{}, done: map[string]int{}, year: firstYear,
 	}
 	var text strings.Builder
 	for i := range editedJobs {
@@ -218,7 +218,7 @@ func (u *user) apply(ctx context.Context, text string) bool {
 	})
 }
 
-// run starts a job by hand and returns the id of its run, "" if it was not acknowledged.
+// run starts a job manually and returns the id of its run, "" if it was not acknowledged.
 func (u *user) run(ctx context.Context, name string) (id string) {
 	u.until(ctx, func(ctx context.Context) error {
 		run, err := u.api.RunJob(ctx, name, wire.RunRequest{}, fmt.Sprintf("%s-%d", name, u.n))
@@ -307,7 +307,7 @@ func (w *workload) deleteBrief(ctx context.Context, api *client.Client) error {
 	made, err := api.Job(ctx, jobBrief)
 	if err == nil {
 		w.mu.Lock()
-		w.doomed[made.UID] = true
+		w.deleteRequested[made.UID] = true
 		w.mu.Unlock()
 		err = api.DeleteJob(ctx, jobBrief, 0)
 	}
@@ -317,7 +317,7 @@ func (w *workload) deleteBrief(ctx context.Context, api *client.Client) error {
 	if err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		for uid := range w.doomed {
+		for uid := range w.deleteRequested {
 			if w.deleted[uid].IsZero() {
 				w.deleted[uid] = time.Now()
 			}

@@ -39,7 +39,7 @@ func TestDeletionWithoutAnAnswerIsRemembered(t *testing.T) {
 		return v.allowedEnd(wire.Run{JobUID: "u", Job: jobBrief, Status: engine.StatusCancelled})
 	}
 	if allowed() {
-		t.Error("a run that nobody cancelled may be cancelled")
+		t.Error("a run without a cancellation may be cancelled")
 	}
 	if err := w.deleteBrief(t.Context(), asked); err == nil {
 		t.Fatal("a deletion that failed is acknowledged")

@@ -110,10 +110,10 @@ func (v *verdict) ends() {
 func (v *verdict) byHand() {
 	for _, id := range v.work.asked {
 		if v.runs[id].Status != engine.StatusSucceeded {
-			v.t.Errorf("the run by hand %s was acknowledged, and is %s", id, v.runs[id].Status)
+			v.t.Errorf("the manual run %s was acknowledged, and is %s", id, v.runs[id].Status)
 		}
 	}
-	v.checkedf("%d runs by hand, each done once", len(v.work.asked))
+	v.checkedf("%d manual runs, each done once", len(v.work.asked))
 }
 
 // locks checks that no holder's program lived once the next holder's had begun, and that tokens grow.

@@ -108,7 +108,7 @@ func (v *verdict) busy(s *schedule) (all []span) {
 	return all
 }
 
-// unfit says why a slot cannot have ended for the reason that the ledger gives, or nothing.
+// unfit returns why a slot cannot have ended for the reason that the ledger gives, or nothing.
 func (v *verdict) unfit(s *schedule, busy []span, e wire.LedgerEntry, at time.Time) string {
 	during := func(spans []span) bool { return slices.ContainsFunc(spans, func(p span) bool { return p.holds(at) }) }
 	ended := !at.Before(s.until.Add(-clockGrain)) // by the pause or the edit that ends the chaos
@@ -158,7 +158,7 @@ func (v *verdict) unfit(s *schedule, busy []span, e wire.LedgerEntry, at time.Ti
 	return "no slot of it can end so"
 }
 
-// unfitOverlap says why nothing was in the way of a slot.
+// unfitOverlap returns why nothing was in the way of a slot.
 func (v *verdict) unfitOverlap(s *schedule, busy []span, at time.Time) string {
 	if s.overlap != "skip" && s.overlap != "wave" {
 		return "its policy is " + s.overlap
@@ -216,7 +216,7 @@ func (v *verdict) schedules(until map[string]time.Time) (all []*schedule) {
 // allowedEnd reports whether a run may have ended otherwise than well.
 func (v *verdict) allowedEnd(run wire.Run) bool {
 	j := v.jobs[run.JobUID]
-	deleted := v.work.doomed[run.JobUID]
+	deleted := v.work.deleteRequested[run.JobUID]
 	switch run.Status {
 	case engine.StatusLost: // of a deleted job there is no definition to try it again by
 		return j.once || deleted

@@ -48,7 +48,7 @@ var dagTasks = []struct {
 type workload struct {
 	jobs  []job
 	dags  []dagJob
-	asked []string // runs by hand that were acknowledged
+	asked []string // manual runs that were acknowledged
 	deeds
 }
 
@@ -144,7 +144,7 @@ func (w *workload) load(ctx context.Context, t *testing.T, api *client.Client, w
 	w.meetUsers(ctx, t, api)
 }
 
-// ask asks all who serve the API in turn for runs by hand until ctx ends, each until it is acknowledged by one of them.
+// ask asks all who serve the API in turn for manual runs until ctx ends, each until it is acknowledged by one of them.
 func (w *workload) ask(ctx context.Context, apis []*client.Client, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -91,7 +91,7 @@ func (c *check) list(path string) (items []map[string]any) {
 }
 
 // same compares what the old API said of something with what today's does: whatever the old one said must still be so, apart from
-// some fields. key tells the things of a list apart.
+// some fields. key distinguishes the things of a list.
 func (c *check) same(what, key string, old, now map[string]any, apart ...string) {
 	c.t.Helper()
 	for field, value := range old {
@@ -134,7 +134,7 @@ func within(old, now any) bool {
 	return old == now
 }
 
-// things compares a list by a field that tells its entries apart, and returns those of now.
+// things compares a list by a field that identifies its entries, and returns those of now.
 func (c *check) things(path, list, field string, keep func(old map[string]any) bool, apart ...string) map[string]map[string]any {
 	c.t.Helper()
 	now := map[string]map[string]any{}

@@ -226,7 +226,7 @@ func (c *check) access() {
 	}
 }
 
-// newWork runs what is new: by hand, with a secret, a dead letter again, and what was paused.
+// newWork runs what is new: triggered manually, with a secret, a dead letter again, and what was paused.
 func (c *check) newWork() {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -270,7 +270,7 @@ func (c *check) newWork() {
 	}
 	for _, name := range jobs {
 		if made[name] != 1 {
-			c.t.Errorf("%s ran %d times by hand", name, made[name])
+			c.t.Errorf("%s ran %d times when triggered manually", name, made[name])
 		}
 	}
 	if made["etl"] != tasks {

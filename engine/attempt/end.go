@@ -11,7 +11,7 @@ import (
 
 // Rules is what decides, beside the run, what follows the end of an attempt.
 type Rules struct {
-	// Spec is the definition of the run; nil where its job is deleted or the definition is not known: nothing is tried again.
+	// Spec is the definition of the run; nil where its job is deleted or the definition is not known: nothing is retried.
 	Spec *spec.Job
 	// MaxLosses bounds the lost attempts of a run, and those whose program could not be fetched.
 	MaxLosses int
@@ -111,7 +111,7 @@ func Lost(r *engine.Run, at time.Time, rules Rules, now time.Time) Next {
 }
 
 // handedBack decides what follows an attempt that its executor gave up: to shut down, or because the store did not give its program,
-// or did not take its artifacts. That is not the program's fault, so it may be tried again however often it may fail; and where it
+// or did not take its artifacts. That is not the program's fault, so it may be retried however often it may fail; and where it
 // has not begun, however it is delivered. What the store refuses counts as a loss: a store that stays away makes dead letters,
 // which can be replayed when it is back.
 func handedBack(r *engine.Run, f *engine.Finish, rules Rules, now time.Time) Next {

@@ -59,11 +59,12 @@ func End(r *engine.Run, status engine.Status, reason string, now time.Time) {
 	}
 }
 
-// Anew lets a run that had ended begin once more: its tries are counted anew.
+// Anew lets a run that had ended begin once more: its tries are counted from zero.
 func Anew(r *engine.Run) {
 	r.Failures, r.Losses, r.CancelBy = 0, 0, ""
 	r.Reason, r.FinishedAt, r.RetryAt = "", time.Time{}, time.Time{}
 	r.Status, r.Upstream = engine.StatusScheduled, false
+	r.Outputs, r.Artifacts = nil, nil
 }
 
 // Letter is the dead letter of a run whose tries are used up.
@@ -80,7 +81,7 @@ const replacedBy = "replaced by "
 // ReplacedBy is the CancelBy of a run in whose place another goes.
 func ReplacedBy(run string) string { return replacedBy + run }
 
-// CancelReason says why a run was cancelled.
+// CancelReason returns why a run was cancelled.
 func CancelReason(r *engine.Run) string {
 	if strings.HasPrefix(r.CancelBy, replacedBy) {
 		return r.CancelBy

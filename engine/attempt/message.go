@@ -34,7 +34,7 @@ func Message(r *engine.Run, s *spec.Job) *engine.Task {
 }
 
 // planned is the instant that a program runs for: its slot; without one, when it was asked for, or to begin.
-// Definitions use it in arguments, and work by hand, too.
+// Definitions use it in arguments, and work manually, too.
 func planned(r *engine.Run) time.Time {
 	for _, instant := range []time.Time{r.Slot, r.NotBefore} {
 		if !instant.IsZero() {
@@ -56,7 +56,7 @@ func lock(r *engine.Run, s *spec.Job) string {
 }
 
 // Locks returns those that an executor of the run may hold: its own, and for a run of a job the other one too. By an edit
-// runs may overlap, or no longer may, and a former owner that has not seen the edit may publish the run in its earlier form.
+// runs may overlap, or no longer may, and a former owner that has not seen the edit may publish the run in its earlier version.
 func Locks(r *engine.Run, s *spec.Job) []string {
 	lock := lock(r, s)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// RetriableExit reports whether a program that ended with this code is tried again. A job's own lists go first.
+// RetriableExit reports whether a program that ended with this code is retried. A job's own lists go first.
 func RetriableExit(code int, retry spec.Retry) bool {
 	if slices.Contains(retry.NotOn, code) {
 		return false

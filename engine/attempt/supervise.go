@@ -23,7 +23,7 @@ type Found struct {
 	Lost      bool      // its lock has gone, and nothing says that it has ended: declare it lost, and ask again at AskAt
 }
 
-// Inspected says what the queue's answer means for the current attempt, which is queued or running.
+// Inspected returns the meaning of the queue's answer for the current attempt, which is queued or running.
 func Inspected(r *engine.Run, state engine.AttemptState, revoking bool, times Times, now time.Time) Found {
 	if r.Status == engine.StatusQueued {
 		switch {

@@ -52,14 +52,14 @@ func (c *Core) fire(r *run) {
 		c.setTimer(&r.timer, at, timer{kind: timerFire, of: r})
 		return
 	}
-	if r.untouched() && c.superseded(r) { // the engine stood still meanwhile
+	if r.untouched() && c.superseded(r) { // the engine was suspended meanwhile
 		c.giveUp(r, engine.ReasonOutage)
 		return
 	}
 	c.admit(r)
 }
 
-// outdated says why a run that was prepared before a crash is not to be fired, "" if it is.
+// outdated returns why a run that was prepared before a crash is not to be fired, "" if it is.
 func (c *Core) outdated(r *run) engine.SlotReason {
 	def := r.job.def
 	switch {

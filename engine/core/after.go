@@ -3,7 +3,6 @@ package core
 import (
 	"time"
 
-	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/plan"
 )
@@ -45,9 +44,9 @@ func (c *Core) checkAfter(j *job) {
 }
 
 // afterRun plans what follows a run's end: the next slot; or that which came while the run, one of an earlier slot that was
-// tried again, was in its way.
+// retried, was in its way.
 func (c *Core) afterRun(j *job, r *run) {
-	if j.def == nil || j.schedule == nil || j.schedule.Kind() != cron.KindAfter || j.task == nil || j.task.Slot.Equal(engine.Parked) {
+	if j.def == nil || !j.delays() || j.task == nil || j.task.Slot.Equal(engine.Parked) {
 		return
 	}
 	switch {
@@ -65,7 +64,7 @@ func (c *Core) nextAfter(j *job, end time.Time) {
 		end = c.now
 	}
 	// No slot comes again: not where the wall clock went back; nor where the run had ended long before an edit, was tried
-	// again by hand, and is cancelled while it waits; nor where a form before an edit had it.
+	// again manually, and is cancelled while it waits; nor where a version before an edit had it.
 	end = plan.Later(plan.Later(end, j.task.Accounted), plan.Later(j.task.Slot, j.def.UpdatedAt))
 	for _, taken := range j.task.Taken {
 		end = plan.Later(end, taken)

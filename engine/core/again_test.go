@@ -63,7 +63,7 @@ func TestWaitingRunEndsWithItsDeletedJobAfterARestart(t *testing.T) {
 	}
 }
 
-// TestNoSlotOfAFixedDelayComesAgain: an edit finds a run under way that had ended long before and is tried again by hand. That
+// TestNoSlotOfAFixedDelayComesAgain: an edit finds a run under way that had ended long before and is retried manually. That
 // is cancelled while it waits, and its end is that of its last attempt: what followed it has run.
 func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
 	b := newBench(t)
@@ -82,9 +82,9 @@ func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
 	}
 }
 
-// TestAFixedDelayRepeatsNoSlotOfAFormBefore: the clock went back behind slots that are in the ledger, and an edit makes a fixed
-// delay of the schedule while a run is under way. Those slots may be of the form before, or of one before that.
-func TestAFixedDelayRepeatsNoSlotOfAFormBefore(t *testing.T) {
+// TestAFixedDelayRepeatsNoSlotOfAnEarlierVersion: the clock went back behind slots that are in the ledger, and an edit makes a fixed
+// delay of the schedule while a run is under way. Those slots may be of the version before, or of one before that.
+func TestAFixedDelayRepeatsNoSlotOfAnEarlierVersion(t *testing.T) {
 	for _, edits := range []int{0, 1} {
 		b := newBench(t)
 		for _, line := range [][]string{{"define", "every=1s", "overlap=skip"}, {"at", "1s"}, {"started", "1s/1"}, {"at", "6s"}} {
@@ -167,7 +167,7 @@ func TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn(t *testing.T) {
 	command := engine.Command{ID: "second", Kind: engine.CommandRetry, JobUID: benchUID, RunID: seen.ID, Shard: benchShard, By: "bob",
 		Revision: seen.Revision}
 	b.step(core.CommandReceived{Command: command, Run: &seen})
-	if !slices.Equal(b.out, []string{"obeyed second"}) {
+	if !slices.Equal(b.out, []string{"command done second"}) {
 		t.Errorf("the run begins once more: %q", b.out)
 	}
 }

@@ -21,17 +21,17 @@ var benchStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // bench holds a core, the store that it writes to, and one job.
 type bench struct {
-	t      *testing.T
-	config core.Config
-	now    time.Time
-	core   *core.Core
-	store  *memory.Store
-	job    engine.Job
-	keys   map[string]string // run id → key
-	out    []string
-	hold   bool          // what is to be written waits
-	quiet  bool          // what users write is not loaded
-	tells  []core.Notify // that have not been answered
+	t        *testing.T
+	config   core.Config
+	now      time.Time
+	core     *core.Core
+	store    *memory.Store
+	job      engine.Job
+	keys     map[string]string // run id → key
+	out      []string
+	hold     bool          // what is to be written waits
+	quiet    bool          // what users write is not loaded
+	notifies []core.Notify // that have not been answered
 
 	term     engine.Term
 	position uint64 // of the last commit
@@ -306,7 +306,7 @@ func (b *bench) effects(when string, effects []core.Effect) {
 		case core.Ask:
 			say(string(e.Kind), e.Run, e.Attempt)
 		case core.Notify:
-			b.tells = append(b.tells, e)
+			b.notifies = append(b.notifies, e)
 		case core.LookUpRuns:
 			found, err := b.loader().LookUp(b.t.Context(), e)
 			if err != nil {
@@ -318,7 +318,7 @@ func (b *bench) effects(when string, effects []core.Effect) {
 	}
 }
 
-// writes says what a decision holds.
+// writes reports what a decision holds.
 func (b *bench) writes(d *engine.Batch) {
 	for i := range d.Runs {
 		run := &d.Runs[i]
@@ -367,7 +367,7 @@ func (b *bench) writes(d *engine.Batch) {
 		b.say("handled " + strconv.FormatInt(handled.Revision, 10))
 	}
 	for _, done := range d.Done {
-		b.say("obeyed " + done.ID)
+		b.say("command done " + done.ID)
 	}
 }
 

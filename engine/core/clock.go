@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -33,10 +32,10 @@ func (c *Core) clockWentBack(by time.Duration) {
 		default:
 		}
 	}
-	c.incidentsWentBack(by)
+	c.incidents.ClockWentBack(by)
 	for _, uid := range slices.Sorted(maps.Keys(c.jobs)) {
 		j := c.jobs[uid]
-		if j.timer != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.hasRunAt() {
+		if j.timer != nil && j.delays() && j.hasRunAt() {
 			c.checkAfter(j)
 		}
 	}

@@ -47,7 +47,8 @@ func (c *Core) command(e CommandReceived) {
 			e.Run = nil // it was read before its end was written
 		}
 		c.retryByHand(j, r, e)
-	case engine.CommandBackfill, engine.CommandStartWave, engine.CommandCancelWave, engine.CommandResumeWave, engine.CommandMarkTask:
+	case engine.CommandBackfill, engine.CommandStartWave, engine.CommandCancelWave, engine.CommandResumeWave, engine.CommandMarkTask,
+		engine.CommandClearTask:
 	}
 }
 
@@ -64,7 +65,7 @@ func (c *Core) start(j *job, asked engine.Run) {
 	c.resume(r)
 }
 
-// retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
+// retryByHand gives a run that ended another attempt, with its tries counted from zero; one that waits for its next
 // attempt gets it now.
 func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 	switch {
@@ -74,7 +75,7 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 	case r == nil && e.Run != nil && e.Run.Status.CanRetry() && j.def != nil && e.Run.Revision == e.Command.Revision:
 		if e.Run.Status == engine.StatusDead {
 			c.dropLetter(e.Run)
-			c.alertOfLetterGone(e.Run)
+			c.incidents.LetterGone(e.Run)
 		}
 		r = c.adopt(j, e.Run.Clone())
 		attempt.Anew(&r.Run)

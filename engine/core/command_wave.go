@@ -32,7 +32,7 @@ func (c *Core) waveCommand(e CommandReceived) {
 			d.asked = slices.Delete(d.asked, at, at+1)
 			c.endAsked(w, e.Command.By)
 		}
-	case engine.CommandMarkTask, engine.CommandResumeWave:
+	case engine.CommandMarkTask, engine.CommandResumeWave, engine.CommandClearTask:
 		c.resumeCommand(d, e)
 	default:
 		c.commandDone(e.Command)
@@ -51,27 +51,21 @@ func (c *Core) startWave(d *dagState, asked engine.Wave) {
 	}
 }
 
-// resumeCommand goes on with a wave that has ended, now or once the open one has; or marks a task of the open one.
+// resumeCommand resumes a wave that has ended, now or once the open one has; or marks a task of the open one.
 func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
-	if w := d.open; w != nil && w.ID == e.Command.RunID {
+	w := e.Wave
+	switch {
+	case d.open != nil && d.open.ID == e.Command.RunID:
 		c.commandDone(e.Command)
 		if e.Command.Kind == engine.CommandMarkTask {
-			c.mark(w, e.Command)
+			c.mark(d.open, e.Command)
 		}
-		return
-	}
-	if e.Wave != nil && e.Wave.Revision <= d.resumed[e.Wave.ID] {
-		c.commandDone(e.Command) // it was read before the wave went on
-		return
-	}
-	if e.Wave == nil || !e.Wave.Status.Terminal() || e.Wave.Revision != e.Command.Revision || d.def == nil {
+	case w == nil, !w.Status.Terminal(), w.Revision != e.Command.Revision, d.def == nil, w.Revision <= d.resumed[w.ID]: // read before the wave was resumed
 		c.commandDone(e.Command)
-		return
-	}
-	if d.open != nil || c.prepared(d) {
+	case d.open != nil, c.prepared(d):
 		c.definitionOf(d, &e)
 		d.resumes = append(d.resumes, e)
-		return
+	default:
+		c.resumeWave(d, e)
 	}
-	c.resumeWave(d, e)
 }

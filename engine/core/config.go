@@ -31,7 +31,7 @@ type Config struct {
 	// CommitRuns bounds the runs of one commit, and the jobs and DAGs that it is about. Only where one DAG has more are
 	// there more.
 	CommitRuns int
-	// Incidents says that there is a notifier: the core writes incidents and sends them to it. Without it there are none.
+	// Incidents means that there is a notifier: the core writes incidents and sends them to it. Without it there are none.
 	Incidents bool
 }
 

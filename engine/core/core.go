@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/incident"
 	"github.com/tidewheel/tidewheel/engine/wheel"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -29,16 +30,16 @@ type Core struct {
 	binaries        map[string]*engine.Binary
 	held            map[string]int          // jobs that are being read: see Hold
 	namespaceAlerts map[string]*spec.Alerts // what namespaces ask for: see AlertRules
-	incidents       map[string][]*incident  // by the uid of the job or DAG
-	acting          map[string]int          // see Acts
+	incidents       *incident.Book
+	acting          map[string]int // see Acts
 
 	effects []Effect // what the present Step returns
 	pending backlog  // what Ready hands out
 
 	// What is left to do in this Step, so that nothing below has to call what is above it: see settle.go.
 	ended    []*run      // whose jobs and waves are to hear of it
-	idle     []*job      // forgotten if nothing is going on with them
-	idleDAGs []*dagState // the same, and their waves go on
+	idle     []*job      // forgotten if nothing is active in them
+	idleDAGs []*dagState // the same, and their waves continue
 }
 
 // NewCore makes an empty core. now is the wall clock; random draws the jitter of retries.
@@ -46,7 +47,7 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 	if config.CommitRuns <= 0 {
 		config.CommitRuns = engine.CommitRuns
 	}
-	return &Core{
+	c := &Core{
 		config:          config,
 		rand:            random,
 		wheel:           wheel.New[timer](now),
@@ -59,10 +60,17 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 		binaries:        map[string]*engine.Binary{},
 		held:            map[string]int{},
 		namespaceAlerts: map[string]*spec.Alerts{},
-		incidents:       map[string][]*incident{},
 		acting:          map[string]int{},
 		pending:         backlog{of: map[string]*unwritten{}},
 	}
+	c.incidents = incident.NewBook(now, incident.Outlet{
+		Changed: func(e *incident.Entry) {
+			u := c.pending.about(e.UID, c.now)
+			u.incidents = append(u.incidents, e)
+		},
+		Notify: func(i engine.Incident) { c.effects = append(c.effects, Notify{i}) },
+	})
+	return c
 }
 
 // Stats counts what the core holds.
@@ -84,7 +92,13 @@ func (c *Core) Stats() Stats {
 }
 
 // Next is when Step must be called again at the latest; false when nothing is planned.
-func (c *Core) Next() (time.Time, bool) { return c.wheel.Next() }
+func (c *Core) Next() (time.Time, bool) {
+	at, planned := c.wheel.Next()
+	if other, too := c.incidents.Next(); too && (!planned || other.Before(at)) {
+		return other, true
+	}
+	return at, planned
+}
 
 // Mark names all that has been decided so far: it is durable once a batch is whose Upto is not lower.
 func (c *Core) Mark() uint64 { return c.pending.last }
@@ -127,7 +141,7 @@ func (c *Core) BinaryKeys() []string {
 	return slices.Sorted(maps.Keys(c.binaries))
 }
 
-// learnBinaries takes binaries from the store. One that was deleted and pushed again counts its revisions anew.
+// learnBinaries takes binaries from the store. One that was deleted and pushed again counts its revisions from zero.
 func (c *Core) learnBinaries(binaries []engine.Binary) {
 	for i := range binaries {
 		b := binaries[i]

@@ -200,7 +200,7 @@ func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 	}
 	b.core.Committed(ready)
 	if b.core.Stats().Jobs != 0 {
-		t.Error("nothing goes on with the job, and it is still there")
+		t.Error("the job is idle, and it is still there")
 	}
 }
 

@@ -43,13 +43,13 @@ func (b *waveBench) jump(at time.Duration) {
 	b.step(core.Tick{})
 }
 
-// away is jump, with the engine being started anew at the end of it.
+// away is jump, with the engine being restarted at the end of it.
 func (b *waveBench) away(at time.Duration) {
 	b.now = b.dag.CreatedAt.Add(at)
 	b.restart()
 }
 
-// waveList says which waves there are: the slots of root a, and how they stand, in the order of their epochs.
+// waveList returns the waves: the slots of root a, and how they stand, in the order of their epochs.
 func (b *waveBench) waveList() string {
 	waves := slices.Collect(maps.Values(b.waves))
 	slices.SortFunc(waves, func(x, y engine.Wave) int { return int(x.Epoch - y.Epoch) })
@@ -269,7 +269,7 @@ func TestDeadTaskBlocksNoLaterWave(t *testing.T) {
 
 // The DAG is resumed and paused again as well, and no engine sees any of it: what is between the edit and the last pause counts as
 // paused, too.
-func TestRootThatIsAddedToAPausedDAGFiresNothingWhereThePauseGoesOn(t *testing.T) {
+func TestRootAddedToAPausedDAGFiresNothingWhileItStaysPaused(t *testing.T) {
 	b := corner(t, "none", "10h", "queue")
 	b.until(12 * time.Minute)
 	b.pause(true)
@@ -292,7 +292,7 @@ func TestRootThatIsAddedToAPausedDAGFiresNothingWhereThePauseGoesOn(t *testing.T
 	}
 }
 
-// The same where the schedule of before has run out in the pause.
+// The same where the previous schedule has run out in the pause.
 func TestAScheduleThatRunsOutInAPauseStaysPaused(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: none}\nactive: {until: 2026-03-02T00:25:00Z}\n"+
 		"tasks: {a: {schedule: '*/10 * * * *'}}\n")

@@ -13,7 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// TestOutageOverADayOnWhichTheClockChanges: an engine is away over the night in which the clocks of Berlin go forward or
+// TestOutageOverADayOnWhichTheClockChanges: an engine is unavailable over the night in which the clocks of Berlin go forward or
 // back, and accounts for exactly the slots that the wall clock shows: the one in the gap once, at its end, and of the
 // hour that comes twice, those of a fixed hour once and those of every hour both times.
 func TestOutageOverADayOnWhichTheClockChanges(t *testing.T) {
@@ -22,7 +22,7 @@ func TestOutageOverADayOnWhichTheClockChanges(t *testing.T) {
 	for _, night := range []struct {
 		name, schedule string
 		since          time.Time
-		none, last     string // what becomes of the slots until 6 hours later, by policy
+		none, last     string // what happens to the slots until 6 hours later, by policy
 	}{
 		{
 			"gap, fixed hour", "30 2 * * *", spring,
@@ -56,7 +56,7 @@ func TestOutageOverADayOnWhichTheClockChanges(t *testing.T) {
 	}
 }
 
-// nightOf is how long the engine is away.
+// nightOf is how long the engine is unavailable.
 const nightOf = 6*time.Hour - 15*time.Minute
 
 // outageOfJob makes a job, takes the engine away at once, and returns what it makes of the night when it is back.

@@ -37,7 +37,7 @@ func (c *Core) firstSlot(j *job) {
 	}
 }
 
-// replan moves a scheduled task from the generation it was made for to the present one.
+// replan moves a scheduled task from the generation it was made for to the current one.
 func (c *Core) replan(j *job) {
 	idle := j.task.Slot.Equal(engine.Parked)
 	old := j.specs[j.task.Generation]
@@ -60,11 +60,11 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
 		return nil
 	}
-	schedule, def, goOn := j.schedule, j.def, j.takesTurns()
+	schedule, def, inOrder := j.schedule, j.def, j.catchesUpInOrder()
 	j.schedule, j.def = replaced, &previous
 	c.park(j, def.UpdatedAt)
 	c.allOverdue(j, def.UpdatedAt)
-	if !goOn {
+	if !inOrder {
 		for _, slot := range j.task.Waiting {
 			c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
 		}
@@ -74,7 +74,7 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 	return replaced
 }
 
-// planAfterEdit plans the first slot after an edit, and notes those that it has taken away. replaced is the schedule of before, nil
+// planAfterEdit plans the first slot after an edit, and notes those that it has taken away. replaced is the previous schedule, nil
 // if it had no fixed slots.
 func (c *Core) planAfterEdit(j *job, replaced *cron.Schedule, edited time.Time) {
 	if live := j.latestLiveSlot(); j.delays() && !live.IsZero() {

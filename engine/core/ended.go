@@ -1,12 +1,12 @@
 package core
 
-// runEnded goes on with a job of which a run has ended.
+// runEnded continues with a job of which a run has ended.
 func (c *Core) runEnded(r *run) {
 	j := r.job
 	c.afterRun(j, r)
 	c.startNextWaiting(j)
 	if j.tombstone != nil && len(j.live) == 0 {
-		c.handled(j.uid, *j.tombstone)
+		c.handled(*j.tombstone, false)
 		j.tombstone = nil
 	}
 }

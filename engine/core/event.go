@@ -13,7 +13,7 @@ type Event interface{ event() }
 // Tick says nothing but the time: what is due by it happens.
 type Tick struct{}
 
-// HorizonMoved says that scheduled tasks up to Until are about to be loaded: from now on the core keeps every job
+// HorizonMoved reports that scheduled tasks up to Until are about to be loaded: from now on the core keeps every job
 // whose next slot is not after it.
 type HorizonMoved struct{ Until time.Time }
 
@@ -22,27 +22,6 @@ type JobsLoaded struct {
 	Jobs     []JobSnapshot
 	DAGs     []DAGSnapshot
 	Binaries []engine.Binary
-}
-
-// ByShard splits what was loaded by the shards of the jobs and DAGs. Binaries go to all of them.
-func (l *JobsLoaded) ByShard() map[int]*JobsLoaded {
-	split := map[int]*JobsLoaded{}
-	of := func(uid string) *JobsLoaded {
-		shard := engine.ShardOf(uid)
-		if split[shard] == nil {
-			split[shard] = &JobsLoaded{Binaries: l.Binaries}
-		}
-		return split[shard]
-	}
-	for i := range l.Jobs {
-		part := of(l.Jobs[i].UID)
-		part.Jobs = append(part.Jobs, l.Jobs[i])
-	}
-	for i := range l.DAGs {
-		part := of(l.DAGs[i].UID)
-		part.DAGs = append(part.DAGs, l.DAGs[i])
-	}
-	return split
 }
 
 // JobSnapshot is all that the store holds about one job that concerns the present.
@@ -78,14 +57,14 @@ type BinariesChanged struct {
 // ResultsReceived brings what executors report, in the order of the queue.
 type ResultsReceived struct{ Results []engine.Result }
 
-// TaskPublished says how publishing an attempt's task went.
+// TaskPublished reports how publishing an attempt's task went.
 type TaskPublished struct {
 	Run     string
 	Attempt int
 	Failed  bool
 }
 
-// TaskDropped says that the queue has let the task of an attempt go, because it was so old that it may have been claimed
+// TaskDropped reports that the queue has let the task of an attempt go, because it was so old that it may have been claimed
 // before.
 type TaskDropped struct {
 	Run     string
@@ -140,7 +119,7 @@ type IncidentNotified struct {
 	Failed bool // the outcome is unknown: the core notifies again
 }
 
-// ClockWentBack says that the wall clock shows an earlier time than before. What waits for a slot goes on waiting for
+// ClockWentBack reports that the wall clock shows an earlier time than before. What waits for a slot continues waiting for
 // it; what waits for a time to pass does not wait longer.
 type ClockWentBack struct{ By time.Duration }
 

@@ -1,6 +1,6 @@
 package core
 
-// Hold says that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
+// Hold tells the core that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
 // date once the job has been worked on, and only a job in memory shows that.
 func (c *Core) Hold(uid string) { c.held[uid]++ }
 
@@ -45,7 +45,7 @@ func (c *Core) forgetIfIdle(j *job) {
 	delete(c.jobs, j.uid)
 }
 
-// forgetTask drops the job of a task that nothing is going on with.
+// forgetTask drops the job of a task without anything active.
 func (c *Core) forgetTask(j *job) {
 	d := j.dag
 	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.endedRuns == nil && !j.taskStored && d.tasks[j.taskName] == j {
@@ -54,7 +54,7 @@ func (c *Core) forgetTask(j *job) {
 	c.forgetDAGIfIdle(d)
 }
 
-// forgetOver forgets waves that went on once every read of the store brings them so.
+// forgetOver forgets waves that were resumed once every read of the store brings them so.
 func (c *Core) forgetOver(d *dagState) {
 	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
 		d.resumed = nil

@@ -28,12 +28,12 @@ func newAlertWaves(t *testing.T, whole, second *spec.Alerts) *waveBench {
 	return b
 }
 
-// told returns the notifications that the core sends, and answers them.
-func (b *waveBench) told() string {
+// notified returns the notifications that the core sends, and answers them.
+func (b *waveBench) notified() string {
 	var all []string
-	for len(b.tells) > 0 {
-		notify := b.tells[0]
-		b.tells = b.tells[1:]
+	for len(b.notifies) > 0 {
+		notify := b.notifies[0]
+		b.notifies = b.notifies[1:]
 		what := "begins"
 		if !notify.Over.IsZero() {
 			what = "ends"
@@ -45,10 +45,10 @@ func (b *waveBench) told() string {
 	return strings.Join(all, ", ")
 }
 
-func (b *waveBench) wantTold(want string) {
+func (b *waveBench) wantNotified(want string) {
 	b.t.Helper()
-	if got := b.told(); got != want {
-		b.t.Fatalf("told %q, want %q", got, want)
+	if got := b.notified(); got != want {
+		b.t.Fatalf("notified %q, want %q", got, want)
 	}
 }
 
@@ -67,36 +67,36 @@ func recovering(on ...spec.Alert) *spec.Alerts {
 	return &alerts
 }
 
-func TestWaveAndTaskAreToldOfApart(t *testing.T) {
+func TestWaveAndTaskHaveSeparateIncidents(t *testing.T) {
 	b := newAlertWaves(t, recovering(spec.AlertFailed, spec.AlertDead), recovering(spec.AlertFailed))
 	b.failing(64, "a")
 	b.until(time.Minute + time.Second)
 	if i := b.incidents[engine.IncidentID(waveUID, "", spec.AlertFailed)]; i.Wave != engine.WaveID(waveUID, 1) || !strings.Contains(i.Reason, "exit 64") {
 		t.Errorf("%+v", i)
 	}
-	b.wantTold("failed begins") // b did not run
+	b.wantNotified("failed begins") // b did not run
 	b.failing(64, "b")
 	b.until(2*time.Minute + time.Second)
-	b.wantTold("failed begins b")
+	b.wantNotified("failed begins b")
 	b.failing(0)
 	b.until(3*time.Minute + time.Second)
-	b.wantTold("failed ends, failed ends b")
+	b.wantNotified("failed ends, failed ends b")
 	if len(b.incidents) != 0 {
 		t.Errorf("left: %v", slices.Collect(maps.Keys(b.incidents)))
 	}
 }
 
-func TestDeadLetterOfATaskIsToldOfTheDAG(t *testing.T) {
+func TestDeadLetterOfATaskIsAnIncidentOfItsDAG(t *testing.T) {
 	b := newAlertWaves(t, recovering(spec.AlertDead), nil)
 	d := alertDAG(recovering(spec.AlertDead), nil)
 	d.Tasks[1].Retry = spec.Retry{MaxAttempts: 2, Delay: lasting(time.Second), MaxDelay: lasting(time.Second)}
 	b.defineDAG(d)
 	b.failing(1, "b")
 	b.until(time.Minute + 5*time.Second)
-	b.wantTold("dead begins")
+	b.wantNotified("dead begins")
 	b.failing(0)
 	b.until(2*time.Minute + 5*time.Second)
-	b.wantTold("dead ends")
+	b.wantNotified("dead ends")
 }
 
 // The items of a mapped task are of one wave: one that succeeds after another has failed is no end.
@@ -114,14 +114,14 @@ func TestItemsOfOneWaveDoNotEndWhatOneOfThemBegan(t *testing.T) {
 	}
 	b.ask("one", nil, nil)
 	b.drain()
-	b.wantTold("failed begins each")
+	b.wantNotified("failed begins each")
 	b.failing(0)
 	b.ask("two", nil, nil)
 	b.drain()
-	b.wantTold("failed ends each")
+	b.wantNotified("failed ends each")
 }
 
-func TestSlowWaveIsToldWhileItIsOpen(t *testing.T) {
+func TestSlowIncidentLastsWhileTheWaveIsOpen(t *testing.T) {
 	b := newAlertWaves(t, &spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Duration: lasting(10 * time.Second), To: []string{"ops"}}, nil)
 	wait := func(d time.Duration) {
 		b.now = b.now.Add(d)
@@ -129,27 +129,27 @@ func TestSlowWaveIsToldWhileItIsOpen(t *testing.T) {
 	}
 	b.ask("one", nil, nil)
 	wait(9 * time.Second)
-	b.wantTold("")
+	b.wantNotified("")
 	b.restart() // which reads no incidents: there are none
 	wait(time.Second)
-	b.wantTold("slow begins")
+	b.wantNotified("slow begins")
 	b.drain()
-	b.wantTold("")
+	b.wantNotified("")
 	b.ask("two", nil, nil)
 	b.drain()
-	b.wantTold("slow ends")
+	b.wantNotified("slow ends")
 }
 
 func TestSilentDAG(t *testing.T) {
 	b := newAlertWaves(t, &spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, SilentFor: lasting(90 * time.Second), To: []string{"ops"}}, nil)
 	b.until(time.Minute + 30*time.Second)
-	b.wantTold("")
+	b.wantNotified("")
 	b.failing(64, "a")
 	b.until(2*time.Minute + 35*time.Second)
-	b.wantTold("silent begins")
+	b.wantNotified("silent begins")
 	b.failing(0)
 	b.until(3*time.Minute + time.Second)
-	b.wantTold("silent ends")
+	b.wantNotified("silent ends")
 	b.dag.Deleted = true
 	b.save()
 	if len(b.incidents) != 0 {
@@ -161,11 +161,11 @@ func TestTaskThatIsGoneHasNoIncident(t *testing.T) {
 	b := newAlertWaves(t, nil, recovering(spec.AlertFailed))
 	b.failing(64, "b")
 	b.until(time.Minute + time.Second)
-	b.wantTold("failed begins b")
+	b.wantNotified("failed begins b")
 	d := alertDAG(nil, nil)
 	d.Tasks = d.Tasks[:1]
 	b.defineDAG(d)
-	b.wantTold("")
+	b.wantNotified("")
 	if len(b.incidents) != 0 {
 		t.Errorf("left: %v", slices.Collect(maps.Keys(b.incidents)))
 	}

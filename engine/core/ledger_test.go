@@ -25,7 +25,7 @@ func (b *bench) ledger(want ...string) {
 	}
 }
 
-// A fixed delay passes over slots that are excluded, each as long after the one before: the ledger has those, and nothing
+// A fixed delay passes over slots that are excluded, each as long after the previous one: the ledger has those, and nothing
 // in between.
 func TestSlotBetweenThoseOfAFixedDelayIsRecorded(t *testing.T) {
 	b := newBench(t)
@@ -39,9 +39,9 @@ func TestSlotBetweenThoseOfAFixedDelayIsRecorded(t *testing.T) {
 	b.ledger("5s-5s edited", "2s-6s blackout")
 }
 
-// An engine hears of an edit late, goes on as before until then, and crashes. Meanwhile the job is edited once more: slots
+// An engine hears of an edit late, continues as before until then, and crashes. Meanwhile the job is edited once more: slots
 // of the schedule that is there now have passed by that of two edits ago.
-func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
+func TestASlotOfTheVersionTwoEditsAgoDoesNotComeAgain(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=1s", "exclude=0s-60s"})
 	b.do([]string{"at", "2.5s"})
@@ -49,7 +49,7 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 	b.do([]string{"at", "4s"})
 	b.load()
 	b.ledger("1s-4s blackout")
-	b.now = b.seconds("3.5s") // it was written while the one before was acted upon
+	b.now = b.seconds("3.5s") // it was written while the previous one was acted upon
 	b.do([]string{"quietly", "define", "every=2s"})
 	b.do([]string{"restart", "4.2s"})
 	b.ledger("1s-4s blackout")
@@ -58,7 +58,7 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 	}
 }
 
-// The same where the form between is a fixed delay, which counts from the end of a run that goes on.
+// The same where the version between is a fixed delay, which counts from the end of a run that continues.
 func TestSlotOfAScheduleBeforeAFixedDelayIsRecordedOnce(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{
@@ -67,14 +67,14 @@ func TestSlotOfAScheduleBeforeAFixedDelayIsRecordedOnce(t *testing.T) {
 		b.do(line)
 	}
 	b.load()
-	b.now = b.seconds("9s") // it was written while the one before was acted upon
+	b.now = b.seconds("9s") // it was written while the previous one was acted upon
 	b.do([]string{"quietly", "define", "every=5s"})
 	b.now = b.seconds("11s")
 	b.load()
 	b.ledger("10s-10s overlap")
 }
 
-// Two edits are written before the engine sees the first. Until it does it goes on with the schedule of before, which has a run of
+// Two edits are written before the engine sees the first. Until it does it continues with the previous schedule, which has a run of
 // 5s: the slots of the last schedule from its own edit on are in the ledger, whatever the edit between planned.
 func TestSlotsSinceTheSecondOfTwoEditsAreRecorded(t *testing.T) {
 	for _, between := range [][]string{{"define", "every=20s"}, {"define"}, {"define", "after=20s"}, {"define", "every=2s"}} {
@@ -86,7 +86,7 @@ func TestSlotsSinceTheSecondOfTwoEditsAreRecorded(t *testing.T) {
 		b.now = b.seconds("5s")
 		b.do([]string{"at", "5s"})
 		b.load()
-		b.now = b.seconds("2.7s") // it was written while the one before was read
+		b.now = b.seconds("2.7s") // it was written while the previous one was read
 		b.do([]string{"quietly", "define", "every=1s"})
 		b.now = b.seconds("5.2s")
 		b.load()
@@ -141,7 +141,7 @@ func TestNoSlotOfAFixedDelayIsRecordedTwice(t *testing.T) {
 	}
 }
 
-// An edit is seen so late that more slots have passed since it than a task remembers: the schedule of before still says which.
+// An edit is seen so late that more slots have passed since it than a task remembers: the previous schedule still says which.
 func TestSlotsSinceAnEditThatIsSeenVeryLateAreRecorded(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=1s", "exclude=0s-1000s"})
@@ -152,8 +152,8 @@ func TestSlotsSinceAnEditThatIsSeenVeryLateAreRecorded(t *testing.T) {
 	b.ledger("52.5s-52.5s edited", "37.5s-37.5s edited", "22.5s-22.5s edited", "7.5s-7.5s edited", "1s-60s blackout")
 }
 
-// TestARangeOfTheLedgerIsOfOneGeneration: the schedule of its generation tells which slots a range has. Those before and after an edit
-// would follow each other by the schedule of before.
+// TestARangeOfTheLedgerIsOfOneGeneration: the schedule of its generation notifies which slots a range has. Those before and after an edit
+// would follow each other by the previous schedule.
 func TestARangeOfTheLedgerIsOfOneGeneration(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{

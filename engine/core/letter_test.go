@@ -6,7 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// A letter says that trying again did not help (ADR 33): with one try there was nothing to use up.
+// A dead letter means that retrying did not help (ADR 33): with one try there was nothing to use up.
 func TestRunThatIsTriedOnceLeavesNoDeadLetter(t *testing.T) {
 	for tries, want := range map[string]engine.Status{"tries=1": engine.StatusFailed, "tries=2": engine.StatusDead} {
 		b := newBench(t)

@@ -50,18 +50,9 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	c.activateDAG(d, s, nil)
 }
 
-// activateDAG goes on with a DAG whose definition was read: it plans the roots, and resumes runs.
+// activateDAG continues with a DAG whose definition was read: it plans the roots, one after the other, and resumes runs. The first roots may
+// open a wave, or go in it, while those after them have no slot yet.
 func (c *Core) activateDAG(d *dagState, s *DAGSnapshot, adopted []*run) {
-	c.planRoots(d, adopted)
-	if d.def == nil {
-		c.abandonDAG(d)
-	}
-	c.finishDAG(d, s)
-}
-
-// planRoots plans the roots of a DAG that was read, one after the other, and resumes runs. The first ones may open a wave, or go
-// in it, while those after them have no slot yet.
-func (c *Core) planRoots(d *dagState, adopted []*run) {
 	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		if j.task == nil && !j.scheduled() {
@@ -73,6 +64,10 @@ func (c *Core) planRoots(d *dagState, adopted []*run) {
 	for _, r := range adopted {
 		c.resume(r)
 	}
+	if d.def == nil {
+		c.abandonDAG(d)
+	}
+	c.finishDAG(d, s)
 }
 
 // defineDAG sets a DAG's definition, and that of its tasks. A tombstone is no definition.
@@ -106,7 +101,7 @@ func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
 }
 
 // loadDefinitions keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
-// more, the present one stands in.
+// more, the current one stands in.
 func (c *Core) loadDefinitions(d *dagState, s *DAGSnapshot) {
 	if s.DAG == nil {
 		return
@@ -118,7 +113,7 @@ func (c *Core) loadDefinitions(d *dagState, s *DAGSnapshot) {
 	}
 }
 
-// loadWaves takes over what has not ended, and returns the runs that go on.
+// loadWaves takes over what has not ended, and returns the runs that continue.
 func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	runs := map[string][]engine.Run{}
 	for i := range s.Runs {
@@ -172,7 +167,7 @@ func (c *Core) abandonDAG(d *dagState) {
 	}
 }
 
-// finishDAG says that a revision has been acted on.
+// finishDAG records that a revision has been handled.
 func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 	d.dropDefinitions()
 	for _, name := range d.taskNames() {
@@ -187,5 +182,5 @@ func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 		d.tombstone = &handled
 		return
 	}
-	c.handledDAG(d.uid, handled)
+	c.handled(handled, true)
 }

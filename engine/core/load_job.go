@@ -13,11 +13,7 @@ import (
 func (c *Core) loadJob(s *JobSnapshot) {
 	j := c.jobs[s.UID]
 	if j != nil {
-		for generation, definition := range s.Specs { // of a run that is tried again
-			if j.specs[generation] == nil {
-				j.specs[generation] = &definition
-			}
-		}
+		j.learnSpecs(s)                                       // of a run that is retried
 		if s.Job != nil && j.specs[s.Job.Generation] == nil { // read before an edit that the core knows
 			definition := s.Job.Spec
 			j.specs[s.Job.Generation] = &definition
@@ -29,9 +25,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	if len(s.Runs) > 0 { // nothing else names a deleted job
 		j.namespace, j.name = s.Runs[0].Namespace, s.Runs[0].Job
 	}
-	for generation, definition := range s.Specs {
-		j.specs[generation] = &definition
-	}
+	j.learnSpecs(s)
 	if s.Task != nil {
 		j.takeTask(*s.Task)
 	}
@@ -51,6 +45,15 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	}
 	c.startNextWaiting(j)
 	c.finishLoad(j, s)
+}
+
+// learnSpecs takes the earlier generations of a snapshot.
+func (j *job) learnSpecs(s *JobSnapshot) {
+	for generation, definition := range s.Specs {
+		if j.specs[generation] == nil {
+			j.specs[generation] = &definition
+		}
+	}
 }
 
 // redefine brings a new revision of a definition to a job in memory.
@@ -82,7 +85,7 @@ func (c *Core) finishLoad(j *job, s *JobSnapshot) {
 		j.tombstone = &handled
 		return
 	}
-	c.handled(j.uid, handled)
+	c.handled(handled, false)
 }
 
 // define sets a job's definition and compiles its schedule. A tombstone is no definition.

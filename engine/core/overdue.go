@@ -25,15 +25,15 @@ func (c *Core) overdue(j *job, until time.Time) {
 	}
 	c.setSlot(j, passed.Next, passed.More)
 	for _, slot := range passed.CatchUp {
-		if j.takesTurns() {
-			c.lineUp(j, slot)
+		if j.catchesUpInOrder() {
+			c.enqueueSlot(j, slot)
 		} else {
 			c.begin(j, slot, engine.TriggerCatchUp, "")
 		}
 	}
 	for _, slot := range passed.OnTime {
-		if len(j.task.Waiting) > 0 { // it comes after those
-			c.lineUp(j, slot)
+		if len(j.task.Waiting) > 0 { // it runs after those
+			c.enqueueSlot(j, slot)
 		} else {
 			c.begin(j, slot, engine.TriggerSchedule, "")
 		}
@@ -47,13 +47,13 @@ func (c *Core) allOverdue(j *job, until time.Time) {
 	}
 }
 
-// takesTurns reports whether slots that are caught up come one wave after the other: of a root, where all are.
-func (j *job) takesTurns() bool {
+// catchesUpInOrder reports whether missed slots are run one wave after the other: for a root that catches up all of them.
+func (j *job) catchesUpInOrder() bool {
 	return j.dag != nil && j.scheduled() && j.def.Spec.CatchUp.Policy == spec.CatchUpAll
 }
 
-// lineUp lets a slot wait for its turn.
-func (c *Core) lineUp(j *job, slot time.Time) {
+// enqueueSlot appends a slot to those that wait for an earlier wave.
+func (c *Core) enqueueSlot(j *job, slot time.Time) {
 	if len(j.task.Waiting) >= c.config.MaxCatchUp {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonQueueFull)
 		return
@@ -63,8 +63,8 @@ func (c *Core) lineUp(j *job, slot time.Time) {
 	c.touchTask(j)
 }
 
-// takeTurn begins the slot of a root that has waited longest, where the root has no run for the wave that it would be in.
-func (c *Core) takeTurn(j *job) {
+// startNextWaitingSlot starts the longest waiting slot of a root, if the root has no run in the wave that the slot belongs to.
+func (c *Core) startNextWaitingSlot(j *job) {
 	for j.task != nil && !j.def.Paused && len(j.task.Waiting) > 0 && c.runs[j.nextRunID()] == nil {
 		slot := j.task.Waiting[0]
 		j.task.Waiting = j.task.Waiting[1:]

@@ -12,7 +12,10 @@ func (c *Core) plan(j *job) {
 	c.stopTimer(&j.timer)
 	j.postpone = false
 	if j.def == nil {
-		c.unplan(j)
+		if j.task != nil {
+			j.task = nil
+			c.touchTask(j)
+		}
 		return
 	}
 	if j.schedule == nil || j.schedule.Kind() == cron.KindManual {
@@ -47,17 +50,8 @@ func (c *Core) stopPlanning(j *job) {
 	c.park(j, c.now)
 }
 
-// unplan removes the task of a definition that is deleted.
-func (c *Core) unplan(j *job) {
-	c.stopTimer(&j.timer)
-	if j.task != nil {
-		j.task = nil
-		c.touchTask(j)
-	}
-}
-
 // takeBackPrepared undoes prepared runs whose slot has not come, after an edit, a pause or a deletion. A slot that
-// the new definition names too keeps its run, made anew.
+// the new definition names too keeps its run, recreated.
 func (c *Core) takeBackPrepared(j *job) {
 	for _, r := range append([]*run(nil), j.live...) {
 		if r.Status != engine.StatusScheduled || r.Trigger != engine.TriggerSchedule || r.Waiting || r.PendingSkip != "" || !r.Slot.After(c.now) {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine/plan"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -16,7 +15,7 @@ func (c *Core) prepare(j *job) {
 		c.arm(j)
 		return
 	}
-	if j.schedule.Kind() == cron.KindAfter {
+	if j.delays() {
 		c.prepareAfter(j)
 		return
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -42,8 +43,11 @@ func (r *Ready) collect(u *unwritten) {
 	r.After = append(r.After, u.after...)
 	d.DeadLetters = append(d.DeadLetters, u.letters...)
 	d.DropLetters = append(d.DropLetters, u.unletter...)
-	d.Handled = append(d.Handled, u.handled...)
-	d.HandledDAGs = append(d.HandledDAGs, u.handledDAGs...)
+	if u.ofDAG {
+		d.HandledDAGs = append(d.HandledDAGs, u.handled...)
+	} else {
+		d.Handled = append(d.Handled, u.handled...)
+	}
 	d.Done = append(d.Done, u.done...)
 	for _, run := range u.runs {
 		run.dirty = false
@@ -71,16 +75,9 @@ func (r *Ready) collect(u *unwritten) {
 		slots.dirty = false
 		d.Slots = append(d.Slots, slots.SlotRange)
 	}
-	for _, i := range u.incidents {
-		i.dirty = false
-		switch {
-		case i.current:
-			i.Revision++
-			d.Incidents = append(d.Incidents, i.Clone())
-			i.stored = true
-		case i.stored:
-			d.DropIncidents = append(d.DropIncidents, i.ID)
-			i.stored, i.Revision = false, 0
+	for _, e := range u.incidents {
+		if notify, due := e.Collect(d); due {
+			r.After = append(r.After, Notify{notify})
 		}
 	}
 	for _, job := range u.jobs {
@@ -101,10 +98,14 @@ func (r *Ready) collect(u *unwritten) {
 	}
 }
 
-// Committed says that a Ready's decision is durable. The core then forgets jobs that nothing is going on with.
+// Committed tells the core that a Ready's decision is durable. The core then forgets jobs without anything active.
 func (c *Core) Committed(r *Ready) {
-	c.cleared(r.Batch)
-	c.forgetIncidents(r.Batch.DropIncidents)
+	for _, handled := range slices.Concat(r.Batch.Handled, r.Batch.HandledDAGs) {
+		if c.acting[handled.UID]--; c.acting[handled.UID] <= 0 {
+			delete(c.acting, handled.UID)
+		}
+	}
+	c.incidents.Forget(r.Batch.DropIncidents)
 	for _, w := range r.waves {
 		w.dag.writes--
 	}
@@ -119,16 +120,5 @@ func (c *Core) Committed(r *Ready) {
 	for _, w := range r.waves {
 		c.forgetOver(w.dag)
 		c.forgetDAGIfIdle(w.dag)
-	}
-}
-
-// cleared forgets that, once it is durable.
-func (c *Core) cleared(decision *engine.Batch) {
-	for _, list := range [][]engine.JobHandled{decision.Handled, decision.HandledDAGs} {
-		for i := range list {
-			if c.acting[list[i].UID]--; c.acting[list[i].UID] <= 0 {
-				delete(c.acting, list[i].UID)
-			}
-		}
 	}
 }

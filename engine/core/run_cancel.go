@@ -21,11 +21,7 @@ func (c *Core) cancel(r *run, by string) {
 		case r.maybePublished:
 			c.takeBack(r, engine.ReasonCancelled)
 		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
-		case r.job.dag != nil && r.Attempt == 0 && r.Item == nil:
-			c.dropPrepared(r, engine.ReasonCancelled)
-		case r.job.dag != nil:
-			c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
-		case r.Waiting || r.Slot.IsZero():
+		case r.job.dag != nil && (r.Attempt > 0 || r.Item != nil), r.job.dag == nil && (r.Waiting || r.Slot.IsZero()):
 			c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		default:
 			c.dropPrepared(r, engine.ReasonCancelled)
@@ -78,7 +74,7 @@ func (c *Core) giveUp(r *run, reason engine.SlotReason) {
 }
 
 // takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor was faster
-// the run goes on. The decision is durable before that, as what led to it is: an edit or a pause that is said to be acted on.
+// the run continues. The decision is durable before that, as what led to it is: an edit or a pause that is said to be acted on.
 func (c *Core) takeBack(r *run, reason engine.SlotReason) {
 	if r.PendingSkip != "" {
 		return
@@ -93,7 +89,7 @@ func (c *Core) takeBack(r *run, reason engine.SlotReason) {
 func (c *Core) tookBack(r *run) {
 	if r.CancelBy != "" && (r.Waiting || r.Slot.IsZero()) {
 		r.PendingSkip = ""
-		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
+		c.beginAttempt(r, c.now) // a manual retry must not use its number again
 		a := r.Current()
 		a.Status, a.FinishedAt = engine.StatusCancelled, c.now.Truncate(time.Microsecond)
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))

@@ -37,7 +37,7 @@ func (c *Core) end(r *run, status engine.Status, reason string) {
 	c.release(r)
 }
 
-// dropPrepared removes a run that was not published, and records in the ledger what became of its slot.
+// dropPrepared removes a run that was not published, and records in the ledger what happened to its slot.
 func (c *Core) dropPrepared(r *run, reason engine.SlotReason) {
 	if !r.Slot.IsZero() && r.Trigger != engine.TriggerUpstream { // what its wave began has the slot of that
 		outcome := engine.OutcomeSkipped
@@ -60,12 +60,12 @@ func (c *Core) drop(r *run) {
 	c.release(r)
 }
 
-// release takes a run out of the core. Its job, or its wave, goes on at the end of the step.
+// release takes a run out of the core. Its job, or its wave, continues at the end of the step.
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
-	if r.alerts != nil {
-		c.stopTimer(&r.alerts.watch)
+	if r.watch != nil {
+		c.stopTimer(&r.watch.timer)
 	}
 	delete(c.runs, r.ID)
 	c.count(r, engine.RunCount{})

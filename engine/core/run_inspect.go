@@ -17,7 +17,7 @@ func (c *Core) inspect(r *run) {
 		}
 		c.checkLater(r)
 	case engine.StatusRunning:
-		// The answer sets the timer anew; without an answer the question is asked again.
+		// The answer resets the timer; without an answer the question is asked again.
 		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerInspect, of: r})
 	default:
 		return

@@ -37,7 +37,7 @@ func (c *Core) newTaskRun(j *job, waveID, id string, trigger engine.Trigger) *ru
 	return r
 }
 
-// made takes a new run. One that takes the place of another which is about to be removed goes on with its revision.
+// made takes a new run. One that takes the place of another which is about to be removed continues with its revision.
 func (c *Core) made(r *run) {
 	u := c.unwritten(r.job.owner())
 	if at := slices.IndexFunc(u.drops, func(other *run) bool { return other.ID == r.ID }); at >= 0 {
@@ -58,9 +58,7 @@ func (c *Core) adopt(j *job, stored engine.Run) *run {
 		r.spec = &j.def.Spec
 	}
 	r.unheard = r.Status == engine.StatusQueued || r.Status == engine.StatusRunning
-	if j.watched() {
-		r.alerts = &runAlerts{hearUntil: c.now.Add(hearWithin), judged: !r.begun().IsZero()}
-	}
+	c.watchAdopted(r)
 	c.hold(r)
 	return r
 }
@@ -91,8 +89,10 @@ func (c *Core) pinTask(r *run, w *waveState) {
 	}
 	r.spec, r.Generation = w.Definition.Job(task), w.Generation
 	r.job.specs[w.Generation] = r.spec
-	r.Args = w.Arguments()
-	if len(w.Payload) > 0 && len(w.Definition.Spec.Tasks[task].Payload) == 0 {
+	if r.Args == nil { // else a user has given it some
+		r.Args = w.Arguments()
+	}
+	if len(w.Payload) > 0 && len(r.Payload) == 0 && len(w.Definition.Spec.Tasks[task].Payload) == 0 {
 		r.Payload = w.Payload
 	}
 	attempt.Bind(&r.Run, r.spec, c.binaries)

@@ -41,7 +41,7 @@ func (c *Core) beginAttempt(r *run, at time.Time) {
 	r.requeueChecks = 0
 	c.touch(r)
 	c.checkLater(r)
-	c.alertOfSlot(r)
+	c.alertOfAttempt(r)
 }
 
 // publish is the message for the run's current attempt.

@@ -80,22 +80,19 @@ func (c *Core) claimedTwice(r *run, m *engine.Result) {
 
 // published takes the queue's answer to a Publish.
 func (c *Core) published(e TaskPublished) {
-	r := c.runs[e.Run]
-	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued || !e.Failed {
-		return
+	if c.Queued(e.Run, e.Attempt) && e.Failed {
+		r := c.runs[e.Run]
+		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 	}
-	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 }
 
 // dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
 // would have to be let go again, behind a backlog that is as long: it would look like a copy of a claimed one. Of the
 // next attempt there is no other copy, so that it may wait for as long as it takes.
 func (c *Core) dropped(e TaskDropped) {
-	r := c.runs[e.Run]
-	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued {
-		return
+	if c.Queued(e.Run, e.Attempt) {
+		c.revokeAttempt(c.runs[e.Run], e.Attempt)
 	}
-	c.revokeAttempt(r, r.Attempt)
 }
 
 // revoked takes the answer to a Revoke. What follows from success comes as a result, too; whichever is first acts.

@@ -20,9 +20,9 @@ func (c *Core) settle() {
 	c.idleDAGs = c.idleDAGs[:0]
 }
 
-// settleRuns goes on with the jobs and waves of which runs have ended.
+// settleRuns continues with the jobs and waves of which runs have ended.
 func (c *Core) settleRuns() {
-	for i := 0; i < len(c.ended); i++ { // what goes on may end more of them
+	for i := 0; i < len(c.ended); i++ { // what happens may end more of them
 		r := c.ended[i]
 		d := r.job.dag
 		if d == nil {
@@ -47,7 +47,7 @@ func (c *Core) settleDAG(d *dagState) {
 		return
 	}
 	for _, name := range d.taskNames() {
-		c.takeTurn(d.tasks[name])
+		c.startNextWaitingSlot(d.tasks[name])
 	}
 	if d.open != nil {
 		c.skipRootsWithoutSlot(d.open)
@@ -65,7 +65,7 @@ func (c *Core) settleDAG(d *dagState) {
 	}
 	c.forgetOver(d)
 	if d.tombstone != nil && !d.busy() {
-		c.handledDAG(d.uid, *d.tombstone)
+		c.handled(*d.tombstone, true)
 		d.tombstone = nil
 	}
 	c.forgetDAGIfIdle(d)

@@ -65,7 +65,7 @@ func (c *Core) account(j *job, slot time.Time) {
 	}
 }
 
-// note records that a slot of the present schedule did not fire.
+// note records that a slot of the current schedule did not fire.
 func (c *Core) note(j *job, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {
 	c.noteOf(j, j.def.Generation, slot, outcome, reason)
 }

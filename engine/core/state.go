@@ -6,12 +6,13 @@ import (
 
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/incident"
 	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/engine/wheel"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// job is a definition that the core holds, with what is planned and what is going on.
+// job is a definition that the core holds, with what is planned and what is active.
 type job struct {
 	uid      string
 	def      *engine.Job // nil once it is deleted
@@ -57,7 +58,7 @@ type run struct {
 	timer         *wheel.Timer[timer]
 	resend        *wheel.Timer[timer]
 	revoke        bool // a Revoke is under way
-	// maybePublished says that an engine that crashed may have published the first attempt: the store still says scheduled.
+	// maybePublished means that an engine that crashed may have published the first attempt: the store still says scheduled.
 	maybePublished bool
 	hearing        bool // its time has come, and it waits for news of the run before it: see hearWithin
 	// Of a task in a wave.
@@ -65,15 +66,13 @@ type run struct {
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
 	counted      engine.RunCount // what it adds to the counts of its namespace
-	alerts       *runAlerts      // nil where no user asked to be notified
+	watch        *runWatch       // nil where no user asked to be notified
 }
 
-// runAlerts is the state of a run's alerts, where users asked to be notified.
-type runAlerts struct {
-	watch      *wheel.Timer[timer]
-	hearUntil  time.Time // the run was taken over, and until then news of it may be on the way
-	judged     bool      // whether it began late is known
-	late, slow bool      // an incident says so
+// runWatch is the state of a run's alerts, where users asked to be notified.
+type runWatch struct {
+	incident.Watch
+	timer *wheel.Timer[timer] // the run may be late or slow then
 }
 
 type timerKind uint8
@@ -86,11 +85,9 @@ const (
 	timerResend  // ask again for a cancellation
 	timerWatch   // a run may be late or slow: see watch
 	timerWave    // a wave may be slow, or the NotBefore of one has come
-	timerSilent  // nothing may have succeeded for long
-	timerNotify  // an incident waits for its next notification
 )
 
-// timer is of a job, a run, a wave or an incident, as its kind says.
+// timer is of a job, a run or a wave, as its kind says.
 type timer struct {
 	kind timerKind
 	of   any
@@ -108,15 +105,15 @@ type dagState struct {
 	// namespace and name outlive the definition.
 	namespace, name string
 	shard           int
-	definitions     map[int64]*wave.Definition // generations that are the present one, or that an open wave began with
+	definitions     map[int64]*wave.Definition // generations that are the current one, or that an open wave began with
 	tasks           map[string]*job            // CRON roots always, other tasks while a run of them has not ended
 	alerts          *spec.Alerts               // what users are notified of; nil for nothing
 	epoch           int64                      // of the latest wave that opened
 	open            *waveState                 // nil between waves
-	asked           []*waveState               // by hand, in the order in which they were asked for
+	asked           []*waveState               // triggered manually, in the order of the requests
 	resumes         []CommandReceived
 
-	resumed   map[string]int64   // waves that went on, and from which revision, for as long as in job.endedRuns
+	resumed   map[string]int64   // waves that were resumed, and from which revision, for as long as in job.endedRuns
 	tombstone *engine.JobHandled // as in job
 	writes    int                // waves that are not durable yet
 }
@@ -134,23 +131,3 @@ type ledgerRange struct {
 	engine.SlotRange
 	dirty bool
 }
-
-// incident is what the core holds of one: the core holds all of its shard.
-type incident struct {
-	engine.Incident
-	current   bool // else there is none: it was dropped
-	stored    bool
-	dirty     bool
-	notifying notice
-	failures  int                 // failed notifications in a row
-	timer     *wheel.Timer[timer] // to fall silent, or to notify again
-}
-
-// notice is the part of an incident that the notifier is being sent.
-type notice uint8
-
-const (
-	notifyNothing notice = iota
-	notifyBeginning
-	notifyEnd
-)

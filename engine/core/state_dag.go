@@ -56,8 +56,8 @@ func (d *dagState) taskNames() []string { return slices.Sorted(maps.Keys(d.tasks
 
 // joins returns the epoch of the wave that the next slot of a root belongs to.
 func (d *dagState) joins(root string) int64 {
-	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {
-		return w.Epoch
+	if d.open != nil && !d.blocked(root) {
+		return d.open.Epoch
 	}
 	return d.epoch + 1
 }

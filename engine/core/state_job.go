@@ -48,7 +48,7 @@ func (j *job) pausedAt(otherwise time.Time) time.Time {
 	return j.def.PausedAt
 }
 
-// stoppedAfterEdit reports whether the job was paused or resumed after its present form was written. Where nothing was planned
+// stoppedAfterEdit reports whether the job was paused or resumed after its current version was written. Where nothing was planned
 // before, the slots between the two count as paused: they may lie in a pause of before, and no slot of a pause fires. Only a
 // new job that is paused was surely not paused before.
 func (j *job) stoppedAfterEdit() bool {

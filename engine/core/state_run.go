@@ -28,7 +28,7 @@ func (r *run) undecided(now time.Time) bool {
 	return (r.maybePublished || r.hearing) && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
 }
 
-// goesBefore reports whether it is to be decided first what becomes of a run. Of two whose time has come that is the one that is due
+// goesBefore reports whether it is to be decided first what happens to a run. Of two whose time has come that is the one that is due
 // earlier. What an engine before has prepared it may have published, by a clock that is ahead or went back since; of two such runs
 // it published the earlier one first.
 func (r *run) goesBefore(other *run, now time.Time) bool {

@@ -6,6 +6,7 @@ import "time"
 // either way. Whatever must be written first comes with Ready.
 func (c *Core) Step(now time.Time, event Event) []Effect {
 	c.now = now.UTC()
+	c.incidents.At(c.now)
 	c.effects = nil
 	switch e := event.(type) {
 	case Tick:
@@ -49,19 +50,20 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	case AlertRules:
 		c.alertRules(e)
 	case IncidentsLoaded:
-		c.loadIncidents(e)
+		c.incidents.Load(e.Incidents, c.now.Add(hearWithin))
 	case IncidentNotified:
-		c.incidentNotified(e)
+		c.incidents.Answered(e.ID, e.Since, e.Over, e.Failed)
 	case ClockWentBack:
 		c.clockWentBack(e.By)
 	}
 	c.settleRuns()
 	c.wheel.Advance(c.now, c.expire)
+	c.incidents.Advance()
 	c.settle()
 	return c.effects
 }
 
-// LetGo says that what was read has been given to Step, or that it never will be.
+// LetGo tells the core that what was read has been given to Step, or that it never will be.
 func (c *Core) LetGo(uid string) {
 	c.letGo(uid)
 	c.settle()
@@ -91,21 +93,13 @@ func (c *Core) expire(_ time.Time, t timer) {
 		c.askToCancel(r)
 	case timerWatch:
 		r := t.of.(*run)
-		r.alerts.watch = nil
+		r.watch.timer = nil
 		c.watch(r)
 	case timerWave:
 		w := t.of.(*waveState)
 		w.watch = nil
 		c.watchWave(w)
 		c.idleDAGs = append(c.idleDAGs, w.dag)
-	case timerSilent:
-		i := t.of.(*incident)
-		i.timer = nil
-		c.fallSilent(i)
-	case timerNotify:
-		i := t.of.(*incident)
-		i.timer = nil
-		c.perform(i.notifying.effect(i))
 	}
 	c.settleRuns()
 }

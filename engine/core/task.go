@@ -58,12 +58,12 @@ func (c *Core) newRunOf(w *waveState, task int, id string) *run {
 	return r
 }
 
-// reopen takes up a run that had ended, for another attempt or another end. Its tries are counted anew.
+// reopen takes up a run that had ended, for another attempt or another end. Its tries are counted from zero.
 func (c *Core) reopen(w *waveState, ended *engine.Run) *run {
 	r := &run{job: c.taskOf(w.dag, ended.Task), Run: ended.Clone()}
 	if r.Status == engine.StatusDead {
 		c.dropLetter(&r.Run)
-		c.alertOfLetterGone(&r.Run)
+		c.incidents.LetterGone(&r.Run)
 	}
 	attempt.Anew(&r.Run)
 	c.hold(r)
@@ -71,7 +71,7 @@ func (c *Core) reopen(w *waveState, ended *engine.Run) *run {
 		r.spec = w.Definition.Job(task)
 		c.pinTask(r, w) // the binary may have been mended since
 	}
-	delete(w.Known, r.ID)
+	w.Reopened(r.ID)
 	c.touch(r)
 	return r
 }

@@ -37,7 +37,7 @@ func TestAllSlotsOfAPauseOfARootRun(t *testing.T) {
 }
 
 // The engine hears of the resumption some time after it.
-func TestAllSlotsOfAPauseOfARootRunWhereTheResumptionIsHeardLate(t *testing.T) {
+func TestAllSlotsOfAPausedRootRunWhenTheResumptionArrivesLate(t *testing.T) {
 	b := corner(t, "all", "10h", "skip")
 	b.until(12 * time.Minute)
 	b.pause(true)
@@ -119,7 +119,7 @@ func TestASlotThatComesInACatchUpWaitsBehindTheOthers(t *testing.T) {
 	b := corner(t, "all", "10h", "skip")
 	b.until(12 * time.Minute)
 	b.away(65 * time.Minute)
-	for at := 65; at < 92; at++ { // nobody executes anything
+	for at := 65; at < 92; at++ { // no executor runs anything
 		b.now = b.dag.CreatedAt.Add(time.Duration(at) * time.Minute)
 		b.step(core.Tick{})
 	}
@@ -167,7 +167,7 @@ func TestSlotsThatWaitForTheirTurnAreBounded(t *testing.T) {
 }
 
 // Earlier versions wrote no PausedUntil: what is stopped is paused.
-func TestAPauseThatAnEarlierVersionWroteGoesOn(t *testing.T) {
+func TestAPauseThatAnEarlierVersionWroteStaysInEffect(t *testing.T) {
 	b := corner(t, "none", "", "queue")
 	b.until(12 * time.Minute)
 	b.pause(true)

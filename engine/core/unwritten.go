@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/incident"
 )
 
 // unwritten is what has been decided about one job or DAG and has not been handed out by Ready. Jobs and DAGs do not depend
@@ -18,15 +19,15 @@ type unwritten struct {
 	jobs      []*job // whose task is dirty
 	slots     []*ledgerRange
 	letters   []engine.DeadLetter
-	incidents []*incident
+	incidents []*incident.Entry
 	unletter  []string
 	drops     []*run
 	after     []Effect
 
 	// What was acted upon.
-	handled     []engine.JobHandled
-	handledDAGs []engine.JobHandled
-	done        []engine.CommandDone
+	handled []engine.JobHandled
+	ofDAG   bool // they are revisions of a DAG
+	done    []engine.CommandDone
 }
 
 // backlog holds what has not been handed out, the oldest first.
@@ -34,6 +35,18 @@ type backlog struct {
 	of    map[string]*unwritten // by the uid of the job or DAG
 	queue []*unwritten
 	last  uint64 // number
+}
+
+// about returns what is to be written about a job or DAG, to add to it.
+func (b *backlog) about(uid string, now time.Time) *unwritten {
+	u := b.of[uid]
+	if u == nil {
+		b.last++
+		u = &unwritten{uid: uid, number: b.last, since: now}
+		b.of[uid] = u
+		b.queue = append(b.queue, u)
+	}
+	return u
 }
 
 // take removes the oldest, which have no more than that many runs together, but one in any case.

@@ -36,16 +36,20 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 	c.closeItems(w, j, 0, status, reason)
 	if known := w.Known[id]; r == nil && known != nil {
 		if known.Status == status && known.Reason == reason {
-			return // written before a crash, or before the wave went on
+			return // written before a crash, or before the wave was resumed
 		}
 		r = c.reopen(w, known)
 	}
 	if r == nil {
 		r = c.newRunOf(w, task, id)
 	}
-	r.Status, r.Reason, r.RetryAt, r.Upstream = status, reason, time.Time{}, state == dag.UpstreamFailed
-	r.FinishedAt = c.now.Truncate(time.Microsecond)
-	r.waveNotified = true
+	r.RetryAt, r.Upstream = time.Time{}, state == dag.UpstreamFailed
+	c.endUnexecuted(r, status, reason)
+}
+
+// endUnexecuted ends a run of a task that is not executed. Its wave knows.
+func (c *Core) endUnexecuted(r *run, status engine.Status, reason string) {
+	r.Status, r.Reason, r.FinishedAt, r.waveNotified = status, reason, c.now.Truncate(time.Microsecond), true
 	c.touch(r)
 	c.release(r)
 }
@@ -54,17 +58,13 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 // or its list has none of them any more.
 func (c *Core) closeItems(w *waveState, j *job, from int, status engine.Status, reason string) {
 	for _, r := range slices.Clone(j.live) {
-		if r.Wave != w.ID || r.Item == nil || *r.Item < from || r.Status != engine.StatusScheduled {
-			continue
+		if r.Wave == w.ID && r.Item != nil && *r.Item >= from && r.Status == engine.StatusScheduled {
+			c.endUnexecuted(r, status, reason)
 		}
-		r.Status, r.Reason, r.waveNotified = status, reason, true
-		r.FinishedAt = c.now.Truncate(time.Microsecond)
-		c.touch(r)
-		c.release(r)
 	}
 }
 
-// taskEnded brings the end of a task's run to its wave, and reports whether that is to go on.
+// taskEnded brings the end of a task's run to its wave, and reports whether that is to continue.
 func (c *Core) taskEnded(r *run) bool {
 	w := r.openWave()
 	if w == nil || r.gone() || r.waveNotified {

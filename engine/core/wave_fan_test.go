@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Mapped tasks in waves that go on, whose list or whose needs are made anew.
+// Mapped tasks in resumed waves, whose list or whose needs are recreated.
 
 func failed() engine.Finish {
 	return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: "no"}
@@ -70,7 +70,7 @@ func TestMappedTaskThatIsClosedHandsNothingOn(t *testing.T) {
 	}
 }
 
-// The same where a user marks what it needs, so that it is closed as the wave goes on.
+// The same where a user marks what it needs, so that it is closed as the wave is resumed.
 func TestMappedTaskThatAMarkClosesHandsNothingOn(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n"+
 		"  each: {needs: [a], trigger: one_failed, for_each: '[1, 2]'}\n  last: {needs: [each], trigger: all_done}\n")
@@ -135,7 +135,7 @@ func TestItemsThatNeverBeganWaitForWhatTheyNeedAfterARestart(t *testing.T) {
 	b.wants(wave, engine.StatusSucceeded, "a succeeded, each[0] succeeded, each[1] succeeded, each[2] succeeded")
 }
 
-// Seed 700008366: the engine dies once it has written that the wave is cancelled, before anything follows, or goes on.
+// Seed 700008366: the engine dies once it has written that the wave is cancelled, before anything follows, or continues.
 func TestItemsOfACancelledWaveThatNeverBeganEndAfterARestart(t *testing.T) {
 	for _, torn := range []int{-1, 1} {
 		b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {for_each: '[1]'}\n")

@@ -80,7 +80,7 @@ func TestTheOpenWaveOfADeletedDAGEndsAfterARestart(t *testing.T) {
 	}
 }
 
-func TestAWaveThatWaitsToGoOnKeepsItsForm(t *testing.T) {
+func TestAWaveThatWaitsToResumeKeepsItsVersion(t *testing.T) {
 	b := newWaveBench(t, diamond)
 	b.ends = failsOnce("b")
 	wave := b.ask("one", nil, nil)
@@ -103,7 +103,7 @@ tasks:
   z: {needs: [each]}
 `
 
-func TestACancelledMappedTaskGoesOnWithWhatHadNotSucceeded(t *testing.T) {
+func TestACancelledMappedTaskResumesTheItemsThatHaveNotSucceeded(t *testing.T) {
 	b := newWaveBench(t, fanned)
 	wave := b.ask("one", nil, nil)
 	b.execute(0) // a

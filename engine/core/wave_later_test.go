@@ -48,7 +48,7 @@ func TestAWaveThatIsAskedForLaterBeginsThen(t *testing.T) {
 }
 
 // What is asked for now does not wait for it, and it waits for what is open when its time comes.
-func TestAWaveThatIsAskedForLaterIsInNobodysWay(t *testing.T) {
+func TestScheduledWaveBlocksNoOtherWave(t *testing.T) {
 	b := newWaveBench(t, twoTasks)
 	later := b.later("later", time.Minute)
 	now := b.ask("now", nil, nil)

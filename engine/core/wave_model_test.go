@@ -64,7 +64,7 @@ func definition(tasks []modelTask) *spec.DAG {
 	return d
 }
 
-// model says how every task ends, the slow way: by what its needs have come to, in order.
+// model returns how every task ends, the slow way: by what its needs have come to, in order.
 func model(tasks []modelTask) []string {
 	ends := make([]string, len(tasks))
 	for i, t := range tasks {

@@ -88,7 +88,7 @@ func (c *Core) newSlotWave(r *run) *waveState {
 	})
 }
 
-// ask puts a wave that was asked for by hand in its place.
+// ask puts a wave that was triggered manually in its place.
 func (c *Core) ask(d *dagState, w *waveState) {
 	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
 		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
@@ -99,7 +99,7 @@ func (c *Core) ask(d *dagState, w *waveState) {
 	d.asked = slices.Insert(d.asked, at, w)
 }
 
-// nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
+// nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was triggered manually,
 // and backfills last.
 func (c *Core) nextWave(d *dagState) {
 	if d.open != nil || d.def == nil {
@@ -126,10 +126,8 @@ func (c *Core) openWaiting(d *dagState) bool {
 // prepared reports whether a root has a run for the wave to come.
 func (c *Core) prepared(d *dagState) bool {
 	for _, j := range d.tasks {
-		for _, r := range j.live {
-			if r.Status == engine.StatusScheduled {
-				return true
-			}
+		if slices.ContainsFunc(j.live, func(r *run) bool { return r.Status == engine.StatusScheduled }) {
+			return true
 		}
 	}
 	return false

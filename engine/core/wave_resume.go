@@ -1,15 +1,16 @@
 package core
 
 import (
+	"maps"
 	"slices"
-	"time"
 
+	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
-// resumeWave opens a wave again that has failed or was cancelled: what succeeded stays, the rest is run again, on the
-// generation that it began with.
+// resumeWave opens a wave again that has ended, on the generation that it began with: all that did not succeed is run again, or what a
+// user has cleared.
 func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	c.commandDone(e.Command)
 	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
@@ -31,14 +32,45 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	}
 	d.open = w
 	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
-	reset := w.Resume(e.Command.By, e.Command.Task, c.now)
+	redo := wave.Redo{Item: e.Command.Item, Alone: e.Command.Alone}
+	if e.Command.Kind == engine.CommandClearTask {
+		redo.Cleared = e.Command.Task
+	} else {
+		redo.Marked = e.Command.Task
+	}
+	reset := w.Resume(e.Command.By, redo, c.now)
 	c.watchWave(w)
 	c.touchWave(w)
 	if e.Command.Kind == engine.CommandMarkTask {
 		reset = w.KeepMark(e.Command.Task, e.Command.Mark, reset)
 	}
-	c.reopenAll(w, reset)
+	c.reopenAll(w, reset, redo)
+	if redo.Cleared != "" {
+		c.give(w, e.Command)
+	}
+	for _, task := range w.Cancelled() {
+		c.writeEnd(w, task, dag.Cancelled, e.Wave.Reason)
+	}
+	w.BlameKnown()
 	c.pump(w)
+}
+
+// give gives the runs of a cleared task what the user has asked for, and nothing of what an earlier request has given them.
+func (c *Core) give(w *waveState, command engine.Command) {
+	for _, r := range c.taskOf(w.dag, command.Task).live {
+		if r.Wave != w.ID || r.Status != engine.StatusScheduled || command.Item != nil && (r.Item == nil || *r.Item != *command.Item) {
+			continue
+		}
+		r.Args, r.Payload = nil, command.Payload
+		c.pinTask(r, w)
+		if len(command.Args) > 0 {
+			given := map[string]string{}
+			maps.Copy(given, r.Args)
+			maps.Copy(given, command.Args)
+			r.Args = given
+		}
+		c.touch(r)
+	}
 }
 
 // restore derives an open wave from its runs, and returns those that have not ended.
@@ -53,7 +85,7 @@ func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
 	return adopted
 }
 
-// definitionOf returns the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+// definitionOf returns the version that a wave to resume began with; where that is not kept any more, the current one stands in.
 func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
 	generation := e.Wave.Generation
 	if d.definitions[generation] == nil && e.DAG != nil {
@@ -70,19 +102,19 @@ func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
 	return d.current()
 }
 
-// reopenAll writes that the tasks which are run or decided anew have not ended, or how they have now, so that a crash does
+// reopenAll writes that the tasks which are run or decided again have not ended, or how they have now, so that a crash does
 // not take them for what they were.
-func (c *Core) reopenAll(w *waveState, reset []int) {
-	for _, task := range reset {
-		runs, silent := w.Again(task)
+func (c *Core) reopenAll(w *waveState, reset []int, redo wave.Redo) {
+	for _, again := range w.Again(reset, redo) {
+		task := again.Task
 		if state := w.State.State(task); state.Ended() { // decided otherwise than before, by what has stayed
 			c.writeEnd(w, task, state, w.Why(task))
 			continue
 		}
-		for _, known := range runs {
+		for _, known := range again.Runs {
 			c.reopen(w, known)
 		}
-		if silent {
+		if again.Silent {
 			c.newRunOf(w, task, engine.TaskRunID(w.ID, w.Name(task)))
 		}
 	}
@@ -96,10 +128,7 @@ func (c *Core) markEnded(w *waveState, runs []engine.Run, command engine.Command
 			continue
 		}
 		marked := c.reopen(w, r)
-		marked.Status, marked.Reason = command.Mark, "marked as "+command.Mark.String()+" by "+command.By
-		marked.FinishedAt = c.now.Truncate(time.Microsecond)
-		marked.waveNotified = true
-		c.release(marked)
+		c.endUnexecuted(marked, command.Mark, "marked as "+command.Mark.String()+" by "+command.By)
 		runs[i] = marked.Run
 		runs[i].Revision++ // with the write to come
 	}

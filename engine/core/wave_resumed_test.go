@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Waves that go on, and are read again while they do. The simulator found each.
+// Resumed waves, which are read again while they do. The simulator found each.
 
 func TestACancelledRootOfAResumedWaveEndsInItsTurnAfterARestart(t *testing.T) {
 	b := newWaveBench(t,
@@ -95,7 +95,7 @@ func TestAMappedTaskThatWasMarkedIsRunAgainAfterARestart(t *testing.T) {
 	b.wants(wave, engine.StatusSucceeded, "a succeeded, each[0] succeeded, each[1] succeeded")
 }
 
-func TestWhatAlwaysRunsGoesOnAfterARestartThoughItsWaveWasCancelled(t *testing.T) {
+func TestAlwaysTaskOfACancelledWaveContinuesAfterARestart(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n"+
 		"  each: {needs: [a], trigger: always, for_each: '[1, 2, 3]', max_parallel: 1}\n")
 	wave := b.ask("one", nil, nil)
@@ -121,7 +121,7 @@ func TestWhatWasStoppedWhileItRanStaysStoppedAfterARestart(t *testing.T) {
 	b.wants(wave, engine.StatusCancelled, "a succeeded, each[0] cancelled")
 }
 
-func TestAMarkOfADeadTaskTakesItsLetterBackThoughTheEngineDies(t *testing.T) {
+func TestMarkingADeadTaskRemovesItsDeadLetterAfterACrash(t *testing.T) {
 	for torn := range 8 {
 		b := newWaveBench(t,
 			"kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {}, b: {}}\n")
@@ -144,10 +144,10 @@ func TestAMarkOfADeadTaskTakesItsLetterBackThoughTheEngineDies(t *testing.T) {
 	}
 }
 
-func TestWhatWasAskedForOpensOnceASlotThatWasInItsWayIsGone(t *testing.T) {
+func TestRequestedWaveOpensOnceTheSlotBeforeItIsDropped(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\n"+
 		"tasks: {a: {schedule: '*/20 * * * * *'}, b: {schedule: '*/30 * * * * *'}}\n")
-	// The engine is away while a user edits the DAG, and then the clock goes back.
+	// The engine is unavailable while a user edits the DAG, and then the clock goes back.
 	b.editUnheard("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {}}\n", 45*time.Second)
 	b.now = b.now.Add(10 * time.Second)
 	b.restart()
@@ -202,7 +202,7 @@ func (b *waveBench) editUnheard(definition string, at time.Duration) {
 	b.dag.Generation++
 	b.dag.Revision++
 	b.dag.Pending, b.dag.UpdatedAt = true, b.dag.CreatedAt.Add(at)
-	b.forms[b.dag.Generation] = d
+	b.versions[b.dag.Generation] = d
 }
 
 func TestAWaveThatWentOnBlamesWhatFailedSince(t *testing.T) {
@@ -223,7 +223,7 @@ func TestAWaveThatWentOnBlamesWhatFailedSince(t *testing.T) {
 	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
 	b.drain()
 	if got := b.waves[wave].Reason; got != "task b: b is broken" {
-		t.Errorf("after it went on it says %q", got)
+		t.Errorf("after it was resumed it says %q", got)
 	}
 	b.command(engine.CommandMarkTask, wave, "b", engine.StatusFailed)
 	b.drain()

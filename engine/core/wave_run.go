@@ -61,7 +61,7 @@ func (c *Core) runTask(w *waveState, move wave.Move) {
 }
 
 // dropSingle removes the run that a mapped task has by itself: one that was prepared for a root's slot, or that said how
-// it had been closed before its wave went on. Its items stand for it now, and for a root's slot.
+// it had been closed before its wave was resumed. Its items stand for it now, and for a root's slot.
 func (c *Core) dropSingle(w *waveState, task int) {
 	switch r := c.runs[engine.TaskRunID(w.ID, w.Name(task))]; {
 	case r == nil:

@@ -21,7 +21,7 @@ tasks:
   d: {needs: [b, c]}
 `
 
-func TestWaveByHandRunsTasksAfterWhatTheyNeed(t *testing.T) {
+func TestManualWaveRunsTasksAfterTheirNeeds(t *testing.T) {
 	b := newWaveBench(t, diamond)
 	wave := b.ask("one", nil, nil)
 	if len(b.queue) != 1 || b.queue[0].Task != "a" || b.queue[0].DAG != "etl" || b.queue[0].Epoch != 1 || b.queue[0].Lock != "dag-a" {
@@ -45,7 +45,7 @@ func TestWaveByHandRunsTasksAfterWhatTheyNeed(t *testing.T) {
 	}
 }
 
-func TestWavesByHandComeOneAfterTheOther(t *testing.T) {
+func TestManualWavesRunOneAfterTheOther(t *testing.T) {
 	b := newWaveBench(t, diamond)
 	first, second := b.ask("one", nil, nil), b.ask("two", nil, nil)
 	if len(b.queue) != 1 || b.waves[second].Status != engine.StatusScheduled {
@@ -112,7 +112,7 @@ tasks:
 	}
 }
 
-func TestDeadTaskIsNoDeadLetterOnceItsWaveGoesOn(t *testing.T) {
+func TestDeadLetterOfATaskIsRemovedWhenItsWaveResumes(t *testing.T) {
 	b := newWaveBench(t,
 		"kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {}}\n")
 	b.ends = func(*engine.Task) engine.Finish {
@@ -134,7 +134,7 @@ func TestDeadTaskIsNoDeadLetterOnceItsWaveGoesOn(t *testing.T) {
 	}
 }
 
-func TestTaskIsMarkedAndTheWaveGoesOn(t *testing.T) {
+func TestMarkedTaskLetsTheWaveContinue(t *testing.T) {
 	b := newWaveBench(t, diamond)
 	b.ends = func(task *engine.Task) engine.Finish {
 		if task.Task == "b" {

@@ -17,19 +17,19 @@ import (
 
 // waveBench is a core with one DAG, a store in memory that it is loaded from, and executors that do what the test says.
 type waveBench struct {
-	t       *testing.T
-	core    *core.Core
-	now     time.Time
-	dag     engine.DAG
-	forms   map[int64]*spec.DAG
-	waves   map[string]engine.Wave
-	runs    map[string]engine.Run
-	tasks   map[string]engine.ScheduledTask
-	slots   map[string]engine.SlotRange
-	letters map[string]bool
+	t        *testing.T
+	core     *core.Core
+	now      time.Time
+	dag      engine.DAG
+	versions map[int64]*spec.DAG
+	waves    map[string]engine.Wave
+	runs     map[string]engine.Run
+	tasks    map[string]engine.ScheduledTask
+	slots    map[string]engine.SlotRange
+	letters  map[string]bool
 
 	incidents map[string]engine.Incident
-	tells     []core.Notify // that have not been answered
+	notifies  []core.Notify // that have not been answered
 
 	queue    []*engine.Task // published, and not executed yet
 	started  []string       // every attempt that was, in order: "task#attempt"
@@ -37,7 +37,7 @@ type waveBench struct {
 	// torn is how many commits and effects of commits more there are before the engine dies; negative is for ever.
 	torn int
 	died bool
-	// ends says how an attempt ends; nil is that all succeed.
+	// ends defines how an attempt ends; nil is that all succeed.
 	ends func(task *engine.Task) engine.Finish
 }
 
@@ -47,7 +47,7 @@ func newWaveBench(t *testing.T, definition string) *waveBench {
 	t.Helper()
 	b := &waveBench{
 		t: t, now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), waves: map[string]engine.Wave{}, runs: map[string]engine.Run{},
-		tasks: map[string]engine.ScheduledTask{}, slots: map[string]engine.SlotRange{}, forms: map[int64]*spec.DAG{}, letters: map[string]bool{}, incidents: map[string]engine.Incident{},
+		tasks: map[string]engine.ScheduledTask{}, slots: map[string]engine.SlotRange{}, versions: map[int64]*spec.DAG{}, letters: map[string]bool{}, incidents: map[string]engine.Incident{},
 	}
 	b.torn = -1
 	b.restart()
@@ -73,7 +73,7 @@ func (b *waveBench) defineDAG(d *spec.DAG) {
 		b.dag.CreatedAt = b.now
 	}
 	b.dag.UpdatedAt = b.now
-	b.forms[b.dag.Generation] = d
+	b.versions[b.dag.Generation] = d
 	b.save()
 }
 
@@ -99,7 +99,7 @@ func (b *waveBench) snapshot() core.DAGSnapshot {
 	s := core.DAGSnapshot{UID: waveUID, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}}
 	d := b.dag
 	s.DAG = &d
-	maps.Copy(s.Spec, b.forms)
+	maps.Copy(s.Spec, b.versions)
 	for id, task := range b.tasks {
 		s.Tasks[strings.TrimPrefix(id, waveUID+"-")] = task
 	}
@@ -176,7 +176,7 @@ func (b *waveBench) perform(effects []core.Effect) {
 			b.queue = slices.DeleteFunc(b.queue, func(t *engine.Task) bool { return t.Run == e.Run })
 			defer b.try(core.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(b.queue) < before})
 		case core.Notify:
-			b.tells = append(b.tells, e)
+			b.notifies = append(b.notifies, e)
 		case core.Inspect:
 			run := b.runs[e.Run]
 			defer b.try(core.AttemptInspected{Run: e.Run, Attempt: e.Attempt, State: b.state(&run, e.Attempt)})
@@ -293,7 +293,7 @@ func (b *waveBench) until(at time.Duration) {
 	}
 }
 
-// ask asks for a wave by hand.
+// ask triggers a wave.
 func (b *waveBench) ask(key string, payload json.RawMessage, args map[string]string) string {
 	w := engine.Wave{
 		ID: engine.ManualWaveID(waveUID, key), Namespace: "default", DAGUID: waveUID, DAG: b.dag.Name, Shard: b.dag.Shard,
@@ -324,7 +324,7 @@ func (b *waveBench) receive(command engine.Command) {
 	b.step(e)
 }
 
-// statuses says how the runs of a wave stand, by task.
+// statuses returns how the runs of a wave stand, by task.
 func (b *waveBench) statuses(wave string) string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(b.runs)) {

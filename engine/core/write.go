@@ -9,17 +9,7 @@ import (
 )
 
 // unwritten returns what is to be written about a job or DAG, to add to it.
-func (c *Core) unwritten(uid string) *unwritten {
-	b := &c.pending
-	u := b.of[uid]
-	if u == nil {
-		b.last++
-		u = &unwritten{uid: uid, number: b.last, since: c.now}
-		b.of[uid] = u
-		b.queue = append(b.queue, u)
-	}
-	return u
-}
+func (c *Core) unwritten(uid string) *unwritten { return c.pending.about(uid, c.now) }
 
 // perform adds an effect that needs nothing to be durable first.
 func (c *Core) perform(e Effect) { c.effects = append(c.effects, e) }
@@ -59,18 +49,11 @@ func (c *Core) touchWave(w *waveState) {
 	}
 }
 
-// handled says that a revision of a job has been acted upon.
-func (c *Core) handled(uid string, handled engine.JobHandled) {
-	c.acting[uid]++
-	u := c.unwritten(uid)
-	u.handled = append(u.handled, handled)
-}
-
-// handledDAG says the same of a DAG.
-func (c *Core) handledDAG(uid string, handled engine.JobHandled) {
-	c.acting[uid]++
-	u := c.unwritten(uid)
-	u.handledDAGs = append(u.handledDAGs, handled)
+// handled records that a revision of a job or DAG has been handled.
+func (c *Core) handled(handled engine.JobHandled, ofDAG bool) {
+	c.acting[handled.UID]++
+	u := c.unwritten(handled.UID)
+	u.handled, u.ofDAG = append(u.handled, handled), ofDAG
 }
 
 func (c *Core) commandDone(command engine.Command) {

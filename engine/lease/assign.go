@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Plan says which engine should own each shard; "" if there is none to own it.
+// Plan defines which engine should own each shard; "" if there is none to own it.
 type Plan [shards]string
 
 // Assign spreads the shards evenly over the members and moves as few as it can. owners says who has each shard now; who

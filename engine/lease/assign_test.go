@@ -33,7 +33,7 @@ func TestAssignIsEvenStableAndAgreed(t *testing.T) {
 		plan := lease.Assign(members, owners)
 		if len(members) == 0 {
 			if plan != (lease.Plan{}) {
-				t.Fatalf("step %d: nobody is there, and the plan gives shards away", step)
+				t.Fatalf("step %d: no engine is there, and the plan assigns shards", step)
 			}
 			owners = plan
 			continue

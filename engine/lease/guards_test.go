@@ -161,32 +161,32 @@ func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
 	}
 	o.step(lease.SeenMember{Member: lease.Member{ID: "other"}})
 	if n := len(o.keeper.Owned()); n != engine.Shards/2 {
-		t.Errorf("the other one lives after all, and this one goes on with %d shards", n)
+		t.Errorf("the other engine is alive after all, and this one continues with %d shards", n)
 	}
 }
 
 // An entry that a killed NATS brought back never ends by itself: what counts is when it was seen first, however often the
-// watch is begun anew.
-func TestAnEntryThatIsToldAgainHasNotBeenRenewed(t *testing.T) {
+// watch is restarted.
+func TestAnEntryReadAgainAfterReconnectingIsNotARenewal(t *testing.T) {
 	o := newOne(t)
 	entry := lease.Seen{Entry: lease.Entry{Shard: 5, Engine: "dead", Revision: 7}}
-	told := func() []lease.Action {
+	resync := func() []lease.Action {
 		o.step(lease.Lost{})
 		o.step(entry)
 		o.step(lease.SeenMember{Member: lease.Member{ID: "self"}})
 		return o.step(lease.Synced{})
 	}
-	told()
+	resync()
 	for range 3 {
 		o.now = o.now.Add(ttl / 4)
-		told()
+		resync()
 	}
-	if actions := of[lease.Acquire](told()); slices.ContainsFunc(actions, func(a lease.Acquire) bool { return a.Shard == 5 }) {
+	if actions := of[lease.Acquire](resync()); slices.ContainsFunc(actions, func(a lease.Acquire) bool { return a.Shard == 5 }) {
 		t.Error("the shard is taken before its owner must have stopped")
 	}
 	o.now = o.now.Add(ttl / 4)
-	if actions := of[lease.Acquire](told()); !slices.Contains(actions, lease.Acquire{Shard: 5, Revision: 7}) {
-		t.Errorf("a TTL after it was told first the shard is not taken: %v", actions)
+	if actions := of[lease.Acquire](resync()); !slices.Contains(actions, lease.Acquire{Shard: 5, Revision: 7}) {
+		t.Errorf("a TTL after it was first read the shard is not taken: %v", actions)
 	}
 }
 

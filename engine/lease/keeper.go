@@ -46,7 +46,7 @@ type member struct {
 	Member
 	since time.Time
 	seen  time.Time // when the engine's entry was seen last
-	idle  time.Time // when this engine took last what the plan gives to that one
+	idle  time.Time // when this engine last took a shard that the plan gives to the other
 }
 
 // holding is a shard that this engine has.
@@ -161,7 +161,7 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	}
 	at.Entry = entry
 	if h := k.held[entry.Shard]; h != nil && entry.Revision > h.revision && entry.Engine != k.self {
-		k.held[entry.Shard] = nil // taken over, or removed: it ended while this engine stood still
+		k.held[entry.Shard] = nil // taken over, or removed: it ended while this engine was suspended
 	}
 }
 
@@ -234,7 +234,7 @@ func (k *Keeper) holding(in *Answered) *holding {
 func (k *Keeper) renewed(now time.Time, in *Answered, shard int, revision uint64) {
 	h := k.held[shard]
 	if h == nil || h.revision != revision {
-		if in.Outcome == Done { // renewed too late to go on with it: it is given up
+		if in.Outcome == Done { // renewed too late to continue with it: it is given up
 			k.wrote(now, in, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
 		}
 		return
@@ -295,7 +295,7 @@ func (k *Keeper) handOver(plan *Plan) {
 	}
 }
 
-// own says which shards are worked on, when that changes: at once when one has gone, after a while when more have come.
+// own returns the shards to work on, when they change: at once when one has gone, after a while when more have come.
 func (k *Keeper) own(out []Action, now time.Time) []Action {
 	var works [shards]bool
 	fresh := false

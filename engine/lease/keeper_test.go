@@ -37,19 +37,19 @@ type row struct {
 }
 
 type node struct {
-	id     string
-	keeper *lease.Keeper
-	alive  bool
-	paused time.Time // it stands still until then
-	cut    time.Time // it does not reach the table until then
-	watch  int       // how often it got the table from its beginning
-	told   time.Time // when the last change that is on its way arrives: they come in order
-	next   time.Time // when it wants a Tick
-	stops  time.Time // when it does what the last Own says
-	works  []int     // what its engine works on
-	wrote  []uint64  // the token under which, beside works
-	inbox  []lease.Input
-	taken  int // Acquires that were refused
+	id        string
+	keeper    *lease.Keeper
+	alive     bool
+	paused    time.Time // it is suspended until then
+	cut       time.Time // it does not reach the table until then
+	watch     int       // how often it got the table from its beginning
+	delivered time.Time // when the last change that is on its way arrives: they come in order
+	next      time.Time // when it wants a Tick
+	stops     time.Time // when it does what the last Own says
+	works     []int     // what its engine works on
+	wrote     []uint64  // the token under which, beside works
+	inbox     []lease.Input
+	taken     int // Acquires that were refused
 }
 
 type event struct {
@@ -74,7 +74,7 @@ func (c *cluster) start(id string) *node {
 	return n
 }
 
-// tell gives an engine the whole table.
+// tell sends an engine the whole table.
 func (c *cluster) tell(n *node) {
 	keys := make([]string, 0, len(c.entries))
 	for key := range c.entries {
@@ -130,8 +130,8 @@ func (c *cluster) set(key string, value string, leaving bool, life time.Duration
 	in := c.change(key)
 	for _, n := range c.engines {
 		if watch := n.watch; !c.isCut(n) {
-			n.told = later(n.told, c.now.Add(c.delay()))
-			c.at(n.told, func() {
+			n.delivered = later(n.delivered, c.now.Add(c.delay()))
+			c.at(n.delivered, func() {
 				if n.alive && n.watch == watch {
 					c.send(n, in)
 				}
@@ -159,7 +159,7 @@ func (c *cluster) write(n *node, action lease.Action) {
 
 func (c *cluster) isCut(n *node) bool { return c.now.Before(n.cut) }
 
-// cutOff takes the table away from an engine for a while; then the engine gets all of it anew.
+// cutOff takes the table away from an engine for a while; then the engine gets all of it again.
 func (c *cluster) cutOff(n *node, d time.Duration) {
 	if c.isCut(n) {
 		return
@@ -298,7 +298,7 @@ func (c *cluster) perform(n *node, actions []lease.Action) {
 func (c *cluster) check() {
 	var owner [engine.Shards]*node
 	for _, n := range c.engines {
-		// One that stands still does nothing, and one that has just woken up is at its last writes, which the store refuses.
+		// One that is suspended does nothing, and one that has just woken up is at its last writes, which the store refuses.
 		if !n.alive || c.now.Before(n.paused.Add(25*time.Millisecond)) {
 			continue
 		}
@@ -315,7 +315,7 @@ func (c *cluster) check() {
 	}
 }
 
-// spread returns how many shards each living engine works on, and how many nobody does.
+// spread returns how many shards each live engine works on, and how many have no engine.
 func (c *cluster) spread() (counts map[string]int, none int) {
 	counts, none = map[string]int{}, engine.Shards
 	for _, n := range c.engines {
@@ -335,7 +335,7 @@ func (c *cluster) even(what string) {
 		low, high = min(low, n), max(high, n)
 	}
 	if none > 0 || high-low > 1 {
-		c.t.Fatalf("%s: %v, and %d shards are nobody's", what, counts, none)
+		c.t.Fatalf("%s: %v, and %d shards have no owner", what, counts, none)
 	}
 }
 
@@ -438,7 +438,7 @@ func TestFreeShardsCauseNoStampede(t *testing.T) {
 	}
 }
 
-// An engine that stands still for longer than its leases live finds them gone, and others at work.
+// An engine that is suspended for longer than its leases live finds them gone, and others at work.
 func TestAnEngineThatStoodStillOwnsNothing(t *testing.T) {
 	c := newCluster(t, 8)
 	a := c.start("a")

@@ -24,7 +24,7 @@ import (
 // Entry is what the table says of a shard.
 type Entry struct {
 	Shard int
-	// Engine owns the shard; "" if nobody does.
+	// Engine owns the shard; "" if no engine does.
 	Engine string
 	// Revision is the entry's, or that of the marker which it left; 0 if there is neither.
 	Revision uint64
@@ -33,9 +33,9 @@ type Entry struct {
 // Member is what the table says of an engine.
 type Member struct {
 	ID string
-	// Leaving says that it gives up its shards and takes no more.
+	// Leaving means that it gives up its shards and takes no more.
 	Leaving bool
-	// Gone says that it has ended, or is not known to live any more.
+	// Gone means that it has ended, or is not known to live any more.
 	Gone bool
 }
 
@@ -76,7 +76,7 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// ErrRefused says that the entry which a write was to replace had another revision.
+// ErrRefused means that the entry which a write was to replace had another revision.
 var ErrRefused = errors.New("the entry has another revision")
 
 // Input is an event for a Keeper.
@@ -90,9 +90,9 @@ type (
 	Seen struct{ Entry Entry }
 	// SeenMember is a change of an engine's entry.
 	SeenMember struct{ Member Member }
-	// Lost says that changes of the table may have been missed. The Keeper gets it anew from its beginning, up to Synced.
+	// Lost means that changes of the table may have been missed. The Keeper gets it again from its beginning, up to Synced.
 	Lost struct{}
-	// Synced says that the Keeper has got everything that the table held at the beginning.
+	// Synced means that the Keeper has got everything that the table held at the beginning.
 	Synced struct{}
 	// Answered is how a write of the table went.
 	Answered struct {
@@ -103,7 +103,7 @@ type (
 		Revision uint64
 		Outcome  Outcome
 	}
-	// Stopped says that the engine works on no other shards any more than those of an Own.
+	// Stopped means that the engine works on no other shards any more than those of an Own.
 	Stopped struct{ Own Own }
 	// Leave begins the end: shards are handed over, and then the engine says that it has gone.
 	Leave struct{}
@@ -127,7 +127,7 @@ type (
 		Shard    int
 		Revision uint64
 	}
-	// Renew writes the entry anew, on condition that it has this revision.
+	// Renew rewrites the entry, on condition that it has this revision.
 	Renew struct {
 		Shard    int
 		Revision uint64

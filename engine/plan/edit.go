@@ -8,8 +8,8 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Since is the instant that the slots of a form count from after an edit. A moment (`at`) that is new is late where it has
-// passed, not gone: then it is zero. before is the form that was edited, nil if there was none.
+// Since is the instant that the slots of a version count from after an edit. A moment (`at`) that is new is late where it has
+// passed, not gone: then it is zero. before is the version that was edited, nil if there was none.
 func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.Time {
 	if kind == cron.KindAt && (isNew || before != nil && (before.At == nil || !before.At.Equal(*def.Spec.At))) {
 		return time.Time{}
@@ -17,10 +17,10 @@ func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.T
 	return def.UpdatedAt
 }
 
-// AfterEdit returns the first slot of a schedule after an edit. Until the engine saw the edit it went on with the schedule of
+// AfterEdit returns the first slot of a schedule after an edit. Until the engine saw the edit it continued with the schedule of
 // before: slots up to the last one of those are not planned again. The new schedule's own among them are edited away, unless
-// replaced, the schedule of before, or one before that (Remember) accounted for them. So are those that lie ahead because the wall
-// clock went back: they belong to a time that has passed once, and the schedule begins after it, as any other goes on after it. task is
+// replaced, the previous schedule, or one before that (Remember) accounted for them. So are those that lie ahead because the wall
+// clock went back: they belong to a time that has passed once, and the schedule begins after it, as any other continues after it. task is
 // what was planned before, nil for nothing; replaced is nil if it had no fixed slots.
 func AfterEdit(s, replaced *cron.Schedule, task *engine.ScheduledTask, edited time.Time) (away []time.Time, slot time.Time, ok bool) {
 	if task != nil && s.Kind() == cron.KindAfter {

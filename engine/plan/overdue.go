@@ -13,7 +13,7 @@ import (
 // second does not hold up all others after a long outage.
 const Chunk = 50_000
 
-// Overdue asks what becomes of the slots of a task up to an instant that have passed without being prepared.
+// Overdue asks what happens to the slots of a task up to an instant that have passed without being prepared.
 type Overdue struct {
 	Schedule *cron.Schedule
 	Task     *engine.ScheduledTask
@@ -31,17 +31,17 @@ type Note struct {
 	Reason  engine.SlotReason
 }
 
-// Passed is what becomes of slots that have passed, each list in their order.
+// Passed is what happens to slots that have passed, each list in their order.
 type Passed struct {
 	Notes   []Note
 	CatchUp []time.Time // they fire late, as the catch-up policy says
 	OnTime  []time.Time // they fire as if nothing had happened
-	// Next is the slot to go on with; More is false where there is none.
+	// Next is the slot to continue with; More is false where there is none.
 	Next time.Time
 	More bool
 }
 
-// Passed says what becomes of the slots: those within the grace fire, older ones and those of a pause as the catch-up policy
+// Passed returns what happens to the slots: those within the grace fire, older ones and those of a pause as the catch-up policy
 // says, and what is not brought back is noted. The slots after a pause, and of more than Chunk the rest, are left for the next time.
 func (o *Overdue) Passed() Passed {
 	reason, outcome, until := engine.ReasonOutage, engine.OutcomeMissed, o.Until
@@ -62,7 +62,7 @@ func (o *Overdue) Passed() Passed {
 		}
 	}
 	slices.Reverse(back)
-	if unfinished && len(back) > 0 && back[0] > 0 { // later slots may take their place: stop before them, and go on in the next step
+	if unfinished && len(back) > 0 && back[0] > 0 { // later slots may take their place: stop before them, and continue in the next step
 		p.Next, passed, back = passed[back[0]], passed[:back[0]], nil
 	}
 	for i, slot := range passed {

@@ -5,8 +5,8 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Overlap is what becomes of a run whose time has come while another of its job is under way. The policy of the definition is
-// for slots: what is asked for by hand or brought back waits, and so does a slot that meets a backfill.
+// Overlap is what happens to a run whose time has come while another of its job is under way. The policy of the definition is
+// for slots: what is triggered manually or brought back waits, and so does a slot that meets a backfill.
 func Overlap(r, underWay *engine.Run, s *spec.Job) spec.Overlap {
 	switch {
 	case s == nil:

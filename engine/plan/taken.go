@@ -43,7 +43,7 @@ func Forget(task *engine.ScheduledTask, s *cron.Schedule) {
 	if len(task.Taken) == 0 || s == nil || s.Kind() == cron.KindAfter {
 		return
 	}
-	var left []time.Time // memory of its own: an earlier form of the task may be on its way to the store
+	var left []time.Time // memory of its own: an earlier version of the task may be on its way to the store
 	for _, slot := range task.Taken {
 		if passed(s, task, slot) {
 			task.Accounted = Later(task.Accounted, slot)

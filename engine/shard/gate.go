@@ -20,7 +20,7 @@ import (
 const (
 	// leastWindow is the window of a lane from which executors take next to nothing.
 	leastWindow = 16
-	// resizeEvery is how often windows are set anew. A lane that holds attempts may fill the queue with as many tasks as left it
+	// resizeEvery is how often windows are resized. A lane that holds attempts may fill the queue with as many tasks as left it
 	// in that time: executors do not wait for the engine then, and what fills the queue is the work of a moment.
 	resizeEvery = time.Second
 )
@@ -162,7 +162,7 @@ func (g *gate) last(l *lane) {
 	}
 }
 
-// resize sets the windows anew.
+// resize computes the windows from the current lanes.
 func (g *gate) resize(now time.Time) {
 	g.resizeAt = now.Add(resizeEvery)
 	for _, l := range g.holding {

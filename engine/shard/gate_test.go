@@ -40,7 +40,7 @@ func overlapping(uid, namespace string) core.JobSnapshot {
 	return s
 }
 
-// start asks for some runs of a job by hand, and returns their ids.
+// start triggers some runs of a job, and returns their ids.
 func (c *gated) start(uid string, n int) (ids []string) {
 	return c.startOf(overlapping(uid, map[bool]string{true: "default", false: "other"}[uid == "job"]), n)
 }

@@ -60,7 +60,7 @@ func (h *Holder) Owned() int { return int(h.mine.Load()) }
 // Owns reports whether this engine has a shard, as far as it knows.
 func (h *Holder) Owns(shard int) bool { return h.Owners()[shard] == h.presence.ID }
 
-// Owners returns which engine has each shard, as far as this one knows; "" for nobody.
+// Owners returns which engine has each shard, as far as this one knows; "" for none.
 func (h *Holder) Owners() [engine.Shards]string {
 	if owners := h.owners.Load(); owners != nil {
 		return *owners
@@ -150,7 +150,7 @@ func (h *Holder) own(ctx context.Context, owns <-chan lease.Own) {
 		case <-ctx.Done():
 			return
 		case own := <-owns:
-			for len(owns) > 0 { // each makes the runner read anew what it owns
+			for len(owns) > 0 { // each makes the runner read again what it owns
 				own = <-owns
 			}
 			h.log.Info("this engine's shards", "count", len(own.Shards))

@@ -20,6 +20,6 @@ type Leases interface {
 	RenewLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error)
 	// ReleaseLease removes the entry with this revision; that of the marker is given.
 	ReleaseLease(ctx context.Context, shard int, revision uint64) (uint64, error)
-	// AnnounceEngine says that an engine is alive for the next ttl; with ttl 0 that it is not any more.
+	// AnnounceEngine means that an engine is alive for the next ttl; with ttl 0 that it is not any more.
 	AnnounceEngine(ctx context.Context, presence engine.EnginePresence, ttl time.Duration) error
 }

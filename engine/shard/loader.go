@@ -21,7 +21,7 @@ type Loader struct{ Store Store }
 const recoverPage = 10_000
 
 // Recover finds the jobs and DAGs of these shards of which a run or a wave has not ended, in the order of their uids. The
-// caller owns the shards: nobody else begins or ends any meanwhile.
+// caller owns the shards: no other engine starts or ends runs meanwhile.
 func (l Loader) Recover(ctx context.Context, shards []int) ([]Active, error) {
 	active := map[string]*Active{}
 	note := func(uid string, slot time.Time) *Active {
@@ -217,18 +217,18 @@ func (l Loader) earlier(ctx context.Context, s *core.JobSnapshot, also *engine.R
 	return specs, nil
 }
 
-// earlierSpec reads an earlier generation of a definition, nil where it is not kept any more: then the present one stands in.
+// earlierSpec reads an earlier generation of a definition, nil where it is not kept any more: then the current one stands in.
 func earlierSpec[S engine.Spec](
 	ctx context.Context, read func(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error), uid string, generation int64,
 ) (*S, error) {
-	form, err := read(ctx, uid, generation)
+	version, err := read(ctx, uid, generation)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load generation %d of %s: %w", generation, uid, err)
 	}
-	definition := form.Spec // by itself: the rest of the record is not to be held
+	definition := version.Spec // by itself: the rest of the record is not to be held
 	return &definition, nil
 }
 
@@ -308,7 +308,7 @@ func (l Loader) Commands(ctx context.Context, commands []engine.Command) ([]core
 			continue
 		}
 		out.Run = &runs[at]
-		if out.Snapshot.Job != nil { // a run that has ended is tried again as what it was
+		if out.Snapshot.Job != nil { // a run that has ended is retried as what it was
 			if out.Snapshot.Specs, err = l.earlier(ctx, &out.Snapshot, out.Run); err != nil {
 				return nil, err
 			}

@@ -109,15 +109,15 @@ func (l Loader) completeDAG(ctx context.Context, s *core.DAGSnapshot, active []e
 		need[s.Runs[i].Generation] = true
 	}
 	for _, generation := range slices.Sorted(maps.Keys(need)) {
-		if err := l.formOf(ctx, s, generation); err != nil {
+		if err := l.versionOf(ctx, s, generation); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// formOf reads an earlier generation of a DAG into its snapshot, where that does not hold it.
-func (l Loader) formOf(ctx context.Context, s *core.DAGSnapshot, generation int64) error {
+// versionOf reads an earlier generation of a DAG into its snapshot, where that does not hold it.
+func (l Loader) versionOf(ctx context.Context, s *core.DAGSnapshot, generation int64) error {
 	if generation == 0 || generation == s.DAG.Generation || s.Spec[generation] != nil {
 		return nil
 	}
@@ -145,14 +145,14 @@ func (l Loader) runsOfWave(ctx context.Context, wave string) ([]engine.Run, erro
 	}
 }
 
-// binariesOf returns the keys of the binaries that a DAG's tasks refer to, in the forms that matter.
+// binariesOf returns the keys of the binaries that a DAG's tasks refer to, in the versions that matter.
 func binariesOf(s *core.DAGSnapshot) []string {
 	if s.DAG == nil {
 		return nil
 	}
 	keys := engine.BinaryKeys(s.DAG.Namespace, &s.DAG.Spec)
-	for _, form := range s.Spec {
-		keys = append(keys, engine.BinaryKeys(s.DAG.Namespace, form)...)
+	for _, version := range s.Spec {
+		keys = append(keys, engine.BinaryKeys(s.DAG.Namespace, version)...)
 	}
 	return keys
 }
@@ -176,5 +176,5 @@ func (l Loader) waveCommand(ctx context.Context, out *core.CommandReceived) erro
 	if out.DAG == nil || out.DAG.DAG == nil {
 		return nil
 	}
-	return l.formOf(ctx, out.DAG, out.Wave.Generation)
+	return l.versionOf(ctx, out.DAG, out.Wave.Generation)
 }

@@ -62,7 +62,7 @@ func writer(t *testing.T, store *memory.Store, number int) func(engine.Batch) {
 }
 
 // The owner of before prepares a slot while the next one reads the job: without the run and with the scheduled task of after
-// nobody would look at the slot any more.
+// no engine would process the slot any more.
 func TestRunsAreNotReadBeforeTheirScheduledTask(t *testing.T) {
 	store := &between{Store: memory.New()}
 	task := engine.ScheduledTask{ID: "job", Revision: 1, Shard: engine.ShardOf("job"), Slot: start.Add(time.Minute), RunAt: start.Add(time.Minute), Generation: 1}
@@ -83,8 +83,8 @@ func TestRunsAreNotReadBeforeTheirScheduledTask(t *testing.T) {
 	}
 }
 
-// A DAG is resumed, and the owner of before acts on that, while the next one reads it: with the definition of before and
-// the scheduled task of after it would pause the DAG again, and nobody would look at it any more.
+// A DAG is resumed, and the owner of before acts on that, while the next one reads it: with the previous definition and
+// the scheduled task of after it would pause the DAG again, and no engine would process it any more.
 func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
 	store := &between{Store: memory.New()}
 	definition := spec.DAG{Name: "etl", Tasks: []spec.Task{{Name: "a", Binary: "tool", Schedule: []string{"* * * * *"}}}}

@@ -61,7 +61,7 @@ func DefaultConfig() Config {
 // Machine decides what the owner of some shards reads, writes, publishes and acknowledges, and in which order. It
 // belongs to one goroutine. Every Input is answered by Actions; most Actions are answered by an Input.
 //
-// Each shard is a unit by itself: one that is lost, or has to be read anew, does not concern the others. They share a
+// Each shard is a unit by itself: one that is lost, or has to be read again, does not concern the others. They share a
 // clock, the polls and sweeps, which ask for all of them at one time, and the commits, of which one is under way at a time.
 type Machine struct {
 	config Config
@@ -188,20 +188,20 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		m.onCommitted(&out, now, in)
 	}
 	m.onTime(&out, now)
-	m.takeTurns(&out)
+	m.releaseBounded(&out)
 	m.beginCommit(&out, now)
 	return out.list
 }
 
-// clockSlack is how much the wall clock may go back without anything being set anew: times that are awaited are late by
+// clockSlack is how much the wall clock may go back without resetting timers: times that are awaited are late by
 // no more than that.
 const clockSlack = 500 * time.Millisecond
 
-// standstill is how long Step is not called only where the engine stood still: it is at least once a SweepEvery. An engine
-// that stood still may have lost its shards without knowing.
+// standstill is how long Step is not called only where the engine was suspended: it is at least once a SweepEvery. An engine
+// that was suspended may have lost its shards without knowing.
 const standstill = 3 * time.Second
 
-// watchClock sees that the engine stood still, and that the wall clock went back. What waits for a time to pass would wait
+// watchClock sees that the engine was suspended, and that the wall clock went back. What waits for a time to pass would wait
 // that much longer; Step comes at least once a SweepEvery, so that what it went back by is known well enough.
 func (m *Machine) watchClock(out *actions, now time.Time) {
 	by := m.last.Sub(now)
@@ -226,7 +226,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 			u.move(by)
 		}
 	}
-	m.stood() // for all that this clock can tell
+	m.stood() // as far as this clock shows
 	m.working(func(u *unit) { m.step(out, now, u, core.ClockWentBack{By: by}) })
 }
 
@@ -267,7 +267,7 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 
 // Next is when the machine wants a Clock input at the latest.
 func (m *Machine) Next() time.Time {
-	next := m.last.Add(m.config.SweepEvery) // by that it is known whether the engine stood still
+	next := m.last.Add(m.config.SweepEvery) // by that it is known whether the engine was suspended
 	sooner := func(at time.Time) {
 		if at.Before(next) {
 			next = at

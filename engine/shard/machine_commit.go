@@ -89,7 +89,7 @@ func (m *Machine) decide(out *actions, now time.Time, u *unit) bool {
 	return true
 }
 
-// onCommitted goes on with each shard whose decision is durable, tries it again where that is not known, and leaves those
+// onCommitted continues with each shard whose decision is durable, tries it again where that is not known, and leaves those
 // that another engine has taken over.
 func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
 	m.writing = false

@@ -13,7 +13,7 @@ import (
 // errUnknown is a commit of which nothing is known.
 var errUnknown = errors.New("the answer was lost")
 
-func TestACommitOfWhichNothingIsKnownIsGivenAgainAsItWas(t *testing.T) {
+func TestACommitWithAnUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 	r := working(t)
 	r.results(r.seats[home], "receipt", finished(slotRun(10)))
 	first := take[shard.Commit](r).Commits[0]
@@ -127,7 +127,7 @@ func TestACommitThatChecksHidesNoBacklog(t *testing.T) {
 	}
 }
 
-// Where shards move, news that changes nothing may be of runs that the next owner of the shard has made: it is left to that one.
+// Where shards move, news that changes nothing may be of runs that the next owner of the shard has created: it is left to that owner.
 func TestNewsIsAcknowledgedOnlyWhileTheShardIsSurelyThisEngines(t *testing.T) {
 	for _, answer := range []error{nil, engine.ErrFenced} {
 		config := shard.DefaultConfig()

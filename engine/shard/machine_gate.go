@@ -92,8 +92,8 @@ func (m *Machine) releaseOne(out *actions, l *lane) bool {
 	return false
 }
 
-// takeTurns lets the lanes of each namespace that has a bound release one attempt after the other, as long as the bound allows.
-func (m *Machine) takeTurns(out *actions) {
+// releaseBounded lets the lanes of each namespace that has a bound release one attempt after the other, as long as the bound allows.
+func (m *Machine) releaseBounded(out *actions) {
 	if len(m.gate.bounds) == 0 {
 		return
 	}

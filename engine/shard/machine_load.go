@@ -103,7 +103,7 @@ func (m *Machine) onLoaded(out *actions, now time.Time, in Loaded) {
 		out.add(Load{Seats: in.Seats, UIDs: in.UIDs, Again: in.Again + 1})
 		return
 	}
-	jobs := in.Jobs.ByShard()
+	jobs := ByShard(&in.Jobs)
 	var asked [engine.Shards]*unit
 	for _, seat := range in.Seats {
 		if asked[seat.Shard] = m.unit(seat); asked[seat.Shard] != nil && jobs[seat.Shard] != nil {
@@ -243,4 +243,25 @@ func (m *Machine) onWoken(out *actions, now time.Time, wake engine.Wake) {
 			out.add(ReadBinaries{Keys: []string{wake.Key}})
 		}
 	}
+}
+
+// ByShard splits loaded jobs and DAGs by their shards. Each shard gets all binaries.
+func ByShard(l *core.JobsLoaded) map[int]*core.JobsLoaded {
+	split := map[int]*core.JobsLoaded{}
+	of := func(uid string) *core.JobsLoaded {
+		shard := engine.ShardOf(uid)
+		if split[shard] == nil {
+			split[shard] = &core.JobsLoaded{Binaries: l.Binaries}
+		}
+		return split[shard]
+	}
+	for i := range l.Jobs {
+		part := of(l.Jobs[i].UID)
+		part.Jobs = append(part.Jobs, l.Jobs[i])
+	}
+	for i := range l.DAGs {
+		part := of(l.DAGs[i].UID)
+		part.DAGs = append(part.DAGs, l.DAGs[i])
+	}
+	return split
 }

@@ -61,7 +61,7 @@ func TestAFailedPollCoversTheSameSpanAgain(t *testing.T) {
 	}
 }
 
-// A shard that comes later has everything to ask for that is due; one that polls at the same instant goes on from where it is.
+// A shard that comes later has everything to ask for that is due; one that polls at the same instant continues from where it is.
 func TestAShardThatRecoveredLaterPollsFromTheBeginning(t *testing.T) {
 	other := home + 1
 	r := begin(t)

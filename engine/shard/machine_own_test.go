@@ -52,7 +52,7 @@ func TestAFencedCommitPublishesNothingAndLeavesItsShardOnly(t *testing.T) {
 	}
 }
 
-// A machine that stood still may have lost its shards without knowing: what it would publish waits for a commit that was begun
+// A machine that was suspended may have lost its shards without knowing: what it would publish waits for a commit that was begun
 // afterwards, and is gone with a fence.
 func TestWhatAMachineThatStoodStillPublishesWaitsForALaterCommit(t *testing.T) {
 	stood := func() *rig { // the slot has come meanwhile, and its run is prepared
@@ -115,7 +115,7 @@ func TestAQuestionAfterAStandstillWaitsForAnEmptyCommit(t *testing.T) {
 	}
 }
 
-// A shard that comes back is another seat: answers that are late concern nobody.
+// A shard that comes back is another seat: late answers are ignored.
 func TestLateAnswersOfASeatThatWasLeftChangeNothing(t *testing.T) {
 	r, commit := prepared(t)
 	old := r.seats[home]
@@ -150,7 +150,7 @@ func TestLateAnswersOfASeatThatWasLeftChangeNothing(t *testing.T) {
 	}
 	late()
 	if r.machine.Running() {
-		t.Error("it goes on with a seat that has not recovered")
+		t.Error("it continues with a seat that has not recovered")
 	}
 	r.recovered(again)
 	late()
@@ -249,7 +249,7 @@ func TestWhatIsDueFiresBeforeAllThatHasNotEndedIsRead(t *testing.T) {
 	not[shard.Listen](r)
 	r.loaded(load)
 	if r.machine.Running() {
-		t.Error("it goes on as if all were read")
+		t.Error("it continues as if all were read")
 	}
 	not[shard.Listen](r)
 	if load = take[shard.Load](r); !slices.Equal(load.UIDs, waiting[2:3]) {

@@ -18,7 +18,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // home is the shard of the job that most tests are about.
 var home = engine.ShardOf("job")
 
-// rig steps a machine by hand.
+// rig steps a machine in a test.
 type rig struct {
 	t       *testing.T
 	now     time.Time
@@ -66,7 +66,7 @@ func (r *rig) wait(d time.Duration) {
 	}
 }
 
-// stand lets time pass while the engine stands still.
+// stand lets time pass while the engine is suspended.
 func (r *rig) stand(d time.Duration) {
 	r.now = r.now.Add(d)
 	r.give(shard.Clock{})

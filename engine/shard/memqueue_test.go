@@ -32,7 +32,7 @@ type memQueue struct {
 
 // shardLog is what executors have reported for one shard.
 type shardLog struct {
-	changed chan struct{} // closed and made anew with each message
+	changed chan struct{} // closed and recreated with each message
 	log     []engine.Result
 	acked   uint64
 }

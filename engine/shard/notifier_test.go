@@ -37,8 +37,8 @@ func failed(run string) engine.Result {
 	return result
 }
 
-// tells returns the incidents that the notifier should get.
-func tells(r *rig) (ids []string) {
+// notifies returns the incidents that the notifier should get.
+func notifies(r *rig) (ids []string) {
 	r.actions = slices.DeleteFunc(r.actions, func(action shard.Action) bool {
 		perform, _ := action.(shard.Perform)
 		tell, is := perform.Effect.(core.Notify)
@@ -50,30 +50,30 @@ func tells(r *rig) (ids []string) {
 	return ids
 }
 
-func TestAnIncidentIsToldAfterItsCommit(t *testing.T) {
+func TestAnIncidentIsNotifiedAfterItsCommit(t *testing.T) {
 	r := alerting(t, home)
 	r.results(r.seats[home], "receipt", failed(slotRun(10)))
 	commit := take[shard.Commit](r)
-	if got := tells(r); len(got) > 0 || len(commit.Commits[0].Batch.Incidents) != 1 {
-		t.Fatalf("before its commit %v is told, and that has %d incidents", got, len(commit.Commits[0].Batch.Incidents))
+	if got := notifies(r); len(got) > 0 || len(commit.Commits[0].Batch.Incidents) != 1 {
+		t.Fatalf("before its commit %v is notified, and that has %d incidents", got, len(commit.Commits[0].Batch.Incidents))
 	}
-	if r.committed(commit, errUnknown); len(tells(r)) > 0 {
-		t.Error("nothing is known of the commit, and it is told")
+	if r.committed(commit, errUnknown); len(notifies(r)) > 0 {
+		t.Error("the outcome of the commit is unknown, and it is notified")
 	}
 	r.wait(50 * time.Millisecond)
 	r.committed(take[shard.Commit](r))
-	if got := tells(r); fmt.Sprint(got) != "[job-failed]" {
-		t.Errorf("told: %v", got)
+	if got := notifies(r); fmt.Sprint(got) != "[job-failed]" {
+		t.Errorf("notified: %v", got)
 	}
 }
 
-func TestAFencedOwnerTellsNothing(t *testing.T) {
+func TestAFencedOwnerNotifiesNothing(t *testing.T) {
 	r := alerting(t, home)
 	r.results(r.seats[home], "receipt", failed(slotRun(10)))
 	r.committed(take[shard.Commit](r), fmt.Errorf("memory: %w", engine.ErrFenced))
 	take[shard.Leave](r)
-	if r.wait(time.Minute); len(tells(r)) > 0 {
-		t.Error("a fenced owner tells of what it could not write")
+	if r.wait(time.Minute); len(notifies(r)) > 0 {
+		t.Error("a fenced owner notifies of what it could not write")
 	}
 }
 
@@ -95,8 +95,8 @@ func TestATakeOverReadsIncidentsAndRulesBeforeAnythingElse(t *testing.T) {
 		Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}, {Number: 1}}, Incidents: []engine.Incident{of("job", home), of(uidIn(home+1, 1)[0], home+1), known},
 		Alerts: core.AlertRules{Namespaces: map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed}, To: []string{"all"}}}},
 	})
-	if got := tells(r); len(got) != 2 || got[0] == got[1] {
-		t.Errorf("told again: %v", got)
+	if got := notifies(r); len(got) != 2 || got[0] == got[1] {
+		t.Errorf("notified again: %v", got)
 	}
 	snapshot := job() // which asks for nothing of its own
 	snapshot.Runs = []engine.Run{runningRun(slotRun(10))}
@@ -128,16 +128,16 @@ func TestRulesAreReadAgain(t *testing.T) {
 
 // mailbox is a notifier that keeps what it gets, and can be made to fail.
 type mailbox struct {
-	mu     sync.Mutex
-	broken bool
-	unread bool // the rules cannot be read
-	store  shard.Store
-	told   []string
-	asked  int
-	under  int
-	most   int // at one time
-	takes  time.Duration
-	early  bool // it got an incident that the store does not have
+	mu        sync.Mutex
+	broken    bool
+	unread    bool // the rules cannot be read
+	store     shard.Store
+	delivered []string
+	asked     int
+	under     int
+	most      int // at one time
+	takes     time.Duration
+	early     bool // it got an incident that the store does not have
 }
 
 func (m *mailbox) Notify(ctx context.Context, incident engine.Incident) error {
@@ -159,7 +159,7 @@ func (m *mailbox) Notify(ctx context.Context, incident engine.Incident) error {
 	if !incident.Over.IsZero() {
 		word = incident.Key() + " ends"
 	}
-	m.told = append(m.told, word)
+	m.delivered = append(m.delivered, word)
 	return nil
 }
 
@@ -172,25 +172,25 @@ func (m *mailbox) AlertRules(context.Context) (map[string]spec.Alerts, error) {
 	return map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed, spec.AlertRecovered}, To: []string{"ops"}}}, nil
 }
 
-func (w *world) tells(broken bool) *mailbox {
+func (w *world) notifies(broken bool) *mailbox {
 	m := &mailbox{store: w.store, broken: broken}
 	w.notifier = m
 	return m
 }
 
-func TestRunnerTellsUntilTheNotifierHasIt(t *testing.T) {
+func TestRunnerNotifiesUntilTheNotifierAccepts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 100*time.Millisecond)
 		w.queue.failing = true
-		mail := w.tells(true)
+		mail := w.notifies(true)
 		_, stop := w.start()
 		w.create("job", func(j *spec.Job) { j.Every = spec.Duration(5 * time.Second) })
 		pass(12 * time.Second)
 		stop()
-		if mail.asked < 3 || len(mail.told) != 0 {
-			t.Errorf("asked %d times, told %v", mail.asked, mail.told)
+		if mail.asked < 3 || len(mail.delivered) != 0 {
+			t.Errorf("asked %d times, notified %v", mail.asked, mail.delivered)
 		}
-		mail = w.tells(false) // and another engine
+		mail = w.notifies(false) // and another engine
 		_, stop = w.start()
 		pass(2 * time.Second)
 		w.queue.mu.Lock()
@@ -198,18 +198,18 @@ func TestRunnerTellsUntilTheNotifierHasIt(t *testing.T) {
 		w.queue.mu.Unlock()
 		pass(10 * time.Second)
 		stop()
-		if len(mail.told) != 2 || mail.early || mail.told[0][:len(mail.told[0])-len("begins")] != mail.told[1][:len(mail.told[1])-len("ends")] {
-			t.Errorf("told %v, before it was durable: %v", mail.told, mail.early)
+		if len(mail.delivered) != 2 || mail.early || mail.delivered[0][:len(mail.delivered[0])-len("begins")] != mail.delivered[1][:len(mail.delivered[1])-len("ends")] {
+			t.Errorf("notified %v, before it was durable: %v", mail.delivered, mail.early)
 		}
 		w.queue.work.Wait()
 	})
 }
 
-func TestRunnerTellsABoundedNumberAtOneTime(t *testing.T) {
+func TestRunnerBoundsConcurrentNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 100*time.Millisecond)
 		w.queue.failing = true
-		mail := w.tells(false)
+		mail := w.notifies(false)
 		mail.takes = 3 * time.Second
 		_, stop := w.start()
 		for n := range 40 {
@@ -217,18 +217,18 @@ func TestRunnerTellsABoundedNumberAtOneTime(t *testing.T) {
 		}
 		pass(90 * time.Second)
 		stop()
-		if mail.most != 16 || len(mail.told) != 40 {
-			t.Errorf("%d at one time, %d in all", mail.most, len(mail.told))
+		if mail.most != 16 || len(mail.delivered) != 40 {
+			t.Errorf("%d at one time, %d in all", mail.most, len(mail.delivered))
 		}
 		w.queue.work.Wait()
 	})
 }
 
-// Without what namespaces ask for a failure would be nobody's: a shard is not recovered before that is read.
+// Without the rules of namespaces a failure would be notified to no one: a shard is not recovered before they are read.
 func TestRunnerWaitsForTheRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 100*time.Millisecond)
-		mail := w.tells(false)
+		mail := w.notifies(false)
 		mail.unread = true
 		runner, stop := w.start()
 		pass(5 * time.Second)

@@ -30,7 +30,7 @@ type Store interface {
 	JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error)
 	// PendingJobs returns jobs of these shards that the engine has not acted upon, tombstones included.
 	PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error)
-	// Generation returns one form of a job, engine.ErrNotFound if it is not kept any more.
+	// Generation returns one version of a job, engine.ErrNotFound if it is not kept any more.
 	Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error)
 	// ActiveRunIDs returns the ids of runs of these shards that have not ended, those above after, in order.
 	ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error)
@@ -52,7 +52,7 @@ type DAGStore interface {
 	DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error)
 	// PendingDAGs returns DAGs of these shards that the engine has not acted upon, tombstones included.
 	PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error)
-	// DAGGeneration returns one form of a DAG, engine.ErrNotFound if it is not kept any more.
+	// DAGGeneration returns one version of a DAG, engine.ErrNotFound if it is not kept any more.
 	DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error)
 	// OpenWaves returns waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
 	OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error)

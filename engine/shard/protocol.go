@@ -17,10 +17,10 @@ type Seat struct {
 // Input is an event for the machine. The set is closed.
 type Input interface{ input() }
 
-// Owned says which shards the machine owns from now on. Those that it had before go on undisturbed.
+// Owned sets which shards the machine owns from now on. Those that it had before continue undisturbed.
 type Owned struct{ Shards []int }
 
-// Bounded says how many runs of a namespace may be under way with this engine at a time: published, or running. A namespace that
+// Bounded sets how many runs of a namespace may be under way with this engine at a time: published, or running. A namespace that
 // is not in it has no bound.
 type Bounded struct{ Running map[string]int }
 

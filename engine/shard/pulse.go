@@ -12,7 +12,7 @@ const (
 	pulseEvery = 5 * time.Second
 	// pulseLost is how long the runner may take for one round before the engine counts as stalled.
 	pulseLost = 30 * time.Second
-	// answerLost is how long the store may take for one answer that the engine waits for. A store that is away answers with
+	// answerLost is how long the store may take for one answer that the engine waits for. A store that is unavailable answers with
 	// an error, and much sooner: the engine asks it again, and is not stalled.
 	answerLost = 2 * time.Minute
 	// recoverLost is answerLost for reading all that a crash has left.
@@ -49,7 +49,7 @@ func (p *pulse) stop() {
 	p.beat = time.Time{}
 }
 
-// await says that something is begun whose answer the engine needs; the caller calls answered when it has come.
+// await records that something is begun whose answer the engine needs; the caller calls answered when it has come.
 func (p *pulse) await(what string, lost time.Duration) (answered func()) {
 	a := &awaited{what: what, since: time.Now(), lost: lost}
 	p.mu.Lock()
@@ -62,7 +62,7 @@ func (p *pulse) await(what string, lost time.Duration) (answered func()) {
 	}
 }
 
-// stalled says why there is no progress, nil if there is.
+// stalled reports why there is no progress, nil if there is.
 func (p *pulse) stalled() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *pulse) stalled() error {
 		" when asked to " + oldest.what)
 }
 
-// Stalled says why the engine makes no progress although it should run; nil if it does. A store or queue that is away and
+// Stalled returns why the engine makes no progress although it should run; nil if it does. A store or queue that is unavailable and
 // says so is no reason.
 func (r *Runner) Stalled() error { return r.pulse.stalled() }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// silentStore never answers what is due once it hangs, and is away once it is down.
+// silentStore never answers what is due once it hangs, and is unavailable once it is down.
 type silentStore struct {
 	shard.Store
 	hangs, down atomic.Bool
@@ -103,7 +103,7 @@ func (q blockingQueue) Publish(task *engine.Task, done func(error)) {
 	q.Queue.Publish(task, done)
 }
 
-func TestEngineWhoseLoopStandsStillIsStalled(t *testing.T) {
+func TestEngineWithABlockedLoopIsReportedAsStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Millisecond)
 		job := w.create("tick", func(j *spec.Job) { j.Every = spec.Duration(time.Second) })
@@ -121,7 +121,7 @@ func TestEngineWhoseLoopStandsStillIsStalled(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		if err := runner.Stalled(); err != nil {
-			t.Errorf("once it goes on: %v", err)
+			t.Errorf("once it continues: %v", err)
 		}
 		stop()
 		w.queue.work.Wait()

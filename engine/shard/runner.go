@@ -14,7 +14,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/core"
-	"github.com/tidewheel/tidewheel/internal/sparse"
+	"github.com/tidewheel/tidewheel/internal/logthrottle"
 )
 
 // Observer receives what happens, for metrics. Its methods are called from the runner's goroutines and must not wait.
@@ -36,30 +36,30 @@ type Runner struct {
 	queue    Queue
 	log      *slog.Logger
 	observer Observer
-	sayings  sparse.Sayings
+	throttle logthrottle.Throttle
 	pulse    *pulse
 
-	inputs  chan Input
-	shards  []int // that it owns from the start on
-	owned   chan ownership
-	slots   chan struct{} // bounds the questions to the queue that are under way
-	tells   chan struct{} // bounds the calls of the notifier that are under way
-	work    sync.WaitGroup
-	commits *sync.WaitGroup // writes of the store for the shards that are owned now
-	stats   atomic.Pointer[core.Stats]
-	held    atomic.Pointer[[]engine.HeldRuns]
-	counts  atomic.Pointer[map[string]engine.RunCount]
-	counted time.Time // when; of Run's goroutine
-	ready   chan struct{}
+	inputs        chan Input
+	shards        []int // that it owns from the start on
+	owned         chan ownership
+	slots         chan struct{} // bounds the questions to the queue that are under way
+	notifications chan struct{} // bounds the calls of the notifier that are under way
+	work          sync.WaitGroup
+	commits       *sync.WaitGroup // writes of the store for the shards that are owned now
+	stats         atomic.Pointer[core.Stats]
+	held          atomic.Pointer[[]engine.HeldRuns]
+	counts        atomic.Pointer[map[string]engine.RunCount]
+	counted       time.Time // when; of Run's goroutine
+	ready         chan struct{}
 }
 
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
 const questions = 64
 
-// tells bounds the calls of the notifier that are under way at one time. notifyWithin is how long one call may take.
+// notifications bounds the calls of the notifier that are under way at one time. notifyWithin is how long one call may take.
 const (
-	tells        = 16
-	notifyWithin = 30 * time.Second
+	notifications = 16
+	notifyWithin  = 30 * time.Second
 )
 
 // countEvery is how often the runs of namespaces are counted: that looks at all shards.
@@ -77,7 +77,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 	config.Core.Incidents = config.Notifier != nil
 	r := &Runner{
 		config: config, loader: Loader{Store: store}, shards: shards, queue: queue, log: log, observer: observer, pulse: newPulse(),
-		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), tells: make(chan struct{}, tells), ready: make(chan struct{}),
+		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), notifications: make(chan struct{}, notifications), ready: make(chan struct{}),
 	}
 	r.stats.Store(&core.Stats{})
 	r.held.Store(new([]engine.HeldRuns))
@@ -97,7 +97,7 @@ func (r *Runner) Held() []engine.HeldRuns { return *r.held.Load() }
 // Counts returns how many runs of each namespace waited and ran a moment ago. The caller must not change it.
 func (r *Runner) Counts() map[string]engine.RunCount { return *r.counts.Load() }
 
-// Bound says how many runs of each namespace may be under way from now on, as Bounded does.
+// Bound sets how many runs of each namespace may be under way from now on, as Bounded does.
 func (r *Runner) Bound(ctx context.Context, running map[string]int) {
 	r.send(ctx, Bounded{Running: running})
 }
@@ -181,7 +181,7 @@ func (r *Runner) send(ctx context.Context, input Input) {
 
 func (r *Runner) goDo(f func()) { r.work.Go(f) }
 
-// perform does the machine's actions in order. What takes time goes on in goroutines and answers through inputs.
+// perform does the machine's actions in order. What takes time runs in goroutines and answers through inputs.
 func (r *Runner) perform(ctx context.Context, list []Action, results *listener, cancel context.CancelCauseFunc) {
 	published := false
 	for _, action := range list {
@@ -191,7 +191,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 		case Leave:
 			results.stop(a.Shard)
 			if a.Why != "" {
-				r.log.Warn("left a shard, which is read anew if it is still this engine's", "shard", a.Shard, "why", a.Why)
+				r.log.Warn("left a shard; reading it again if this engine still owns it", "shard", a.Shard, "why", a.Why)
 				r.observer.Fenced(a.Shard)
 			}
 		case Commit:
@@ -345,8 +345,8 @@ func (r *Runner) report(ctx context.Context, what string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	if passed, say := r.sayings.Say(what, time.Now()); say {
-		r.log.Warn("the engine could not "+what+", and will try again", "error", err, "as_often_before", passed)
+	if suppressed, ok := r.throttle.Allow(what, time.Now()); ok {
+		r.log.Warn("the engine could not "+what+"; trying again", "error", err, "suppressed", suppressed)
 	}
 }
 

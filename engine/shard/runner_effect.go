@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/core"
 )
 
-// effect does one of the core's effects. Publishing never waits; questions to the queue go on in goroutines, a
+// effect does one of the core's effects. Publishing never waits; questions to the queue run in goroutines, a
 // bounded number at a time.
 func (r *Runner) effect(ctx context.Context, a Perform) {
 	answer := func(event core.Event) { r.send(ctx, Answered{Seat: a.Seat, Event: event}) }
@@ -35,7 +35,7 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 	case core.Ask:
 		r.ask(ctx, func() { r.report(ctx, "tell an executor to "+string(e.Kind), r.queue.Ask(ctx, e.Control)) })
 	case core.Notify:
-		r.bounded(ctx, r.tells, func() {
+		r.bounded(ctx, r.notifications, func() {
 			within, cancel := context.WithTimeout(ctx, notifyWithin)
 			defer cancel()
 			err := r.config.Notifier.Notify(within, e.Incident)
@@ -70,7 +70,7 @@ func (r *Runner) publish(ctx context.Context, seat Seat, task *engine.Task) {
 			return
 		}
 		r.report(ctx, "publish a task", err)
-		select { // this may be called after Run has returned, so it must not wait; a task that nobody hears of is looked after later
+		select { // this may be called after Run has returned, so it must not wait; a task of which no engine hears is inspected later
 		case r.inputs <- Answered{Seat: seat, Event: core.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}}:
 		default:
 		}

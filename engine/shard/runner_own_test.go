@@ -52,7 +52,7 @@ func TestShardsMoveBetweenRunners(t *testing.T) {
 		w.own(b, all)
 		pass(5 * time.Second)
 		w.own(b, none)
-		pass(2 * time.Second) // nobody owns anything
+		pass(2 * time.Second) // no engine owns a shard
 		w.own(a, all)
 		pass(4*time.Second + 700*time.Millisecond)
 		stopA()

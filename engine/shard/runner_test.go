@@ -124,7 +124,7 @@ func TestRunnerFiresEachSlot(t *testing.T) {
 	})
 }
 
-func TestRunnerGoesOnAfterAnother(t *testing.T) {
+func TestRunnerContinuesAfterAnotherRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 700*time.Millisecond)
 		w.create("tick", func(j *spec.Job) {
@@ -160,7 +160,7 @@ func TestRunnerGoesOnAfterAnother(t *testing.T) {
 	})
 }
 
-func TestRunnerHearsOfCommandsAndJobs(t *testing.T) {
+func TestRunnerReceivesCommandsAndJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 10*time.Millisecond)
 		runner, stop := w.start()

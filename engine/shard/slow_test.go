@@ -150,7 +150,7 @@ func TestTheCatchUpOfAnOutageOnASlowStoreRunsAll(t *testing.T) {
 		stop()
 		w.queue.work.Wait()
 		began := len(w.queue.begun())
-		pass(slots * time.Minute) // nobody looks
+		pass(slots * time.Minute) // no engine runs
 		_, stop = w.start()
 		pass(2 * time.Minute)
 		stop()

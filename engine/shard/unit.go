@@ -19,16 +19,16 @@ type unit struct {
 	term     uint64
 	position uint64 // of its last commit
 
-	commit     *core.Ready // under way, or waiting to be tried again
+	commit     *core.Ready // under way, or waiting to be retried
 	begun      time.Time   // when the latest was given to the store first
-	commitAt   time.Time   // when it is tried again; zero while it is under way
+	commitAt   time.Time   // when it is retried; zero while it is under way
 	commitFail int
 	number     uint64    // of commits that were begun
 	proved     uint64    // the number of the latest that is durable: when that was begun the shard was this engine's
 	durable    uint64    // the mark up to which everything is
 	arrived    []arrived // deliveries that are not acknowledged
 
-	// The engine stood still, and the shard may be another's: no effect is performed before a commit that was begun later.
+	// The engine was suspended, and the shard may be another's: no effect is performed before a commit that was begun later.
 	stood   bool
 	stoodAt uint64 // number of the latest commit before
 	held    []core.Effect

@@ -46,7 +46,7 @@ func (w *world) busy(m *dagModel) bool {
 	return len(waves) > 0 || err != nil
 }
 
-// rested reports whether nothing is going on any more, but for what waits for waves that stay open: these are returned.
+// rested reports whether nothing is active any more, except what waits for waves that stay open: these are returned.
 func (w *world) rested() (staying []engine.Wave, rested bool) {
 	background := context.Background()
 	stays := map[string]bool{}
@@ -70,9 +70,14 @@ func (w *world) rested() (staying []engine.Wave, rested bool) {
 	}
 	commands, _ := w.truth.store.Commands(background, allShards, 1000)
 	for i := range commands {
-		if kind := commands[i].Kind; !stays[commands[i].JobUID] || kind != engine.CommandResumeWave && kind != engine.CommandMarkTask {
-			return nil, false
+		switch commands[i].Kind {
+		case engine.CommandResumeWave, engine.CommandMarkTask, engine.CommandClearTask:
+			if stays[commands[i].JobUID] {
+				continue
+			}
+		default:
 		}
+		return nil, false
 	}
 	pending, _ := w.truth.store.PendingJobs(background, allShards, 1)
 	dags, _ := w.truth.store.PendingDAGs(background, allShards, 1)
@@ -116,7 +121,7 @@ func (w *world) stays(wave *engine.Wave) bool {
 	return waits
 }
 
-// leftovers says what has not come to its end.
+// leftovers reports what has not come to its end.
 func (w *world) leftovers() {
 	background := context.Background()
 	active, _ := w.truth.store.ActiveRuns(background, allShards, "", 1)
@@ -186,7 +191,7 @@ func (w *world) account() {
 	}
 }
 
-// book is what became of slots: by milliseconds, only looked up.
+// book is what happened to slots: by milliseconds, only looked up.
 type book map[int64]entry
 
 type entry struct {
@@ -256,7 +261,7 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 		}
 		handled = f.handled
 		known, fixed = true, f.schedule.Kind() != cron.KindAfter
-		if run.Trigger != engine.TriggerCatchUp || m.of != nil { // a root is caught up by one form, and goes in a wave of another
+		if run.Trigger != engine.TriggerCatchUp || m.of != nil { // a root is caught up by one version, and goes in a wave of another
 			continue
 		}
 		if f.spec.CatchUp.Policy == spec.CatchUpNone {
@@ -277,14 +282,14 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	}
 }
 
-// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. A form that the
+// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. A version that the
 // engine only saw after the pause, or never acted upon as long as it was the latest, was never paused for it.
 func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool {
 	if handled == 0 {
 		return false
 	}
 	generation := run.Generation
-	for _, f := range m.forms { // a root's slot may be of a later form than the wave that it came in
+	for _, f := range m.forms { // a root's slot may be of a later version than the wave that it came in
 		if f.handled > 0 && f.handled < came && names(f.schedule, run.Slot) {
 			generation = max(generation, f.generation)
 		}
@@ -298,8 +303,8 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	return false
 }
 
-// pausedFor reports whether the pause that a revision is in goes on at a slot, unless the slot's form was written later, or an edit
-// that the revision has came after the slot: by its user's clock, which may be ahead, all slots before the edit are of the form before.
+// pausedFor reports whether the pause that a revision is in lasts at a slot, unless the slot's version was written later, or an edit
+// that the revision has came after the slot: by its user's clock, which may be ahead, all slots before the edit are of the version before.
 func (m *jobModel) pausedFor(n int, slot time.Time, generation int64) bool {
 	if m.revisions[n].generation > generation && !slot.After(m.formOf(m.revisions[n].generation).since) {
 		return false
@@ -309,7 +314,7 @@ func (m *jobModel) pausedFor(n int, slot time.Time, generation int64) bool {
 }
 
 // resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind. Where the engine saw
-// only a later one, after a clock went back, it is when that one ended the pause after it.
+// only a later one, after a clock went back, it is when the later one ended the pause after it.
 func (m *jobModel) resumed(n int) time.Time {
 	at := m.revisions[n].stamp
 	for ; n < len(m.revisions); n++ {
@@ -345,7 +350,7 @@ func expand(m *jobModel, r *engine.SlotRange) ([]time.Time, bool) {
 	return f.slots(r)
 }
 
-// slots lists the slots of a range, if it is one of this form.
+// slots lists the slots of a range, if it is one of this version.
 func (f *form) slots(r *engine.SlotRange) ([]time.Time, bool) {
 	s := f.schedule
 	if s.Kind() == cron.KindAfter {
@@ -366,7 +371,7 @@ func (f *form) slots(r *engine.SlotRange) ([]time.Time, bool) {
 	return slots, int64(len(slots)) == r.Count && slots[len(slots)-1].Equal(r.To)
 }
 
-// complete checks that nothing is missing: each slot of each form, from when it was written until the next was, is a
+// complete checks that nothing is missing: each slot of each version, from when it was written until the next was, is a
 // run or in the ledger. Forms that were replaced before the engine saw them owe nothing, and what a pause has stopped
 // for good is not accounted for before a user resumes the job.
 func (w *world) complete(m *jobModel, b book) {
@@ -396,7 +401,7 @@ func (w *world) complete(m *jobModel, b book) {
 		if f.pausedAt > 0 && m.inPause(f.pausedAt) || m.pausedBefore(f) {
 			until = f.since
 		}
-		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next form was written
+		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next version was written
 			until = f.had.Add(1)
 		}
 		for slot := range f.schedule.Between(f.since, until) {
@@ -408,7 +413,7 @@ func (w *world) complete(m *jobModel, b book) {
 	}
 }
 
-// pausedBefore reports whether the job is in a pause that the engine knew before a form was written, by whatever clock.
+// pausedBefore reports whether the job is in a pause that the engine knew before a version was written, by whatever clock.
 func (m *jobModel) pausedBefore(f *form) bool {
 	for i := range m.revisions {
 		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() && m.inPause(i) {

@@ -42,7 +42,7 @@ func (c *clock) read() time.Time {
 	return now
 }
 
-// shown is the latest that somebody may have decided by: a clock that is set right goes back, and what was decided before is done after.
+// shown is the latest time that an engine may have decided by: a clock that is corrected may go back.
 func (c *clock) shown() time.Time {
 	c.read()
 	return c.latest

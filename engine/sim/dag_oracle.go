@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// The slow model of a wave: what becomes of a task, derived from how those before it ended, one after the other.
+// The slow model of a wave: what happens to a task, derived from how those before it ended, one after the other.
 
 // tally counts how the needs of a task ended.
 type tally struct{ all, good, bad, skipped int }
@@ -31,7 +31,7 @@ func (t *truth) tally(wave string, form *dagForm, task int) tally {
 	return n
 }
 
-// rule says what the rule of a task makes of its needs: dag.Waiting while that is open.
+// rule returns the result of a task's trigger rule: dag.Waiting while that is open.
 func (n tally) rule(trigger dag.Trigger) dag.State {
 	ended := n.good+n.bad+n.skipped == n.all
 	switch trigger {
@@ -80,7 +80,7 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 	for task := range form.graph.Len() {
 		name, t := form.graph.Name(task), &form.spec.Tasks[task]
 		state, items := w.truth.outcome(wave.ID, name)
-		if state == 0 || state == dag.Succeeded && wave.kept[name] {
+		if state == wave.kept[name] { // or it has no run
 			continue
 		}
 		wrong := func(want string) {
@@ -111,13 +111,13 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 			continue // it has had no slot
 		}
 		early := t.Trigger == dag.OneSuccess || t.Trigger == dag.OneFailed
-		unlisted := t.ForEach != "" && items == 0 // items of it may have run before the wave went on
+		unlisted := t.ForEach != "" && items == 0 // items of it may have run before the wave was resumed
 		if early && state == dag.Failed && (unlisted || !w.truth.attempted(wave.ID, name)) {
 			continue // what it reads had not ended when it was its turn
 		}
 		switch met, known := w.condition(wave, t.When); {
 		case !known && state != dag.Failed:
-			wrong("that its condition cannot be told")
+			wrong("that its condition cannot be evaluated")
 			continue
 		case !known:
 			continue
@@ -135,7 +135,7 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 			}
 		case !known:
 			if state != dag.Failed || items > 0 {
-				wrong("that its list cannot be told")
+				wrong("that its list cannot be evaluated")
 			}
 		case count == 0:
 			if state != dag.Skipped || items > 0 {
@@ -231,7 +231,7 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 		return
 	}
 	if wave.Epoch != task.Epoch {
-		w.fail("a task knows its epoch", "%s is told epoch %d, and wave %s is of %d", task.Run, task.Epoch, wave.ID, wave.Epoch)
+		w.fail("a task knows its epoch", "%s has epoch %d, and wave %s is of %d", task.Run, task.Epoch, wave.ID, wave.Epoch)
 	}
 	form := m.forms[wave.Generation]
 	number, known := form.graph.Index(task.Task)
@@ -267,7 +267,7 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 	w.toldInputs(wave, form, number, task)
 }
 
-// hasNothingUnderWay checks of another wave that nobody executes anything of it.
+// hasNothingUnderWay checks of another wave that no executor runs anything of it.
 func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
 	for _, id := range w.truth.runsOf[other.ID] {
 		run := w.truth.stored[id]
@@ -279,9 +279,9 @@ func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
 
 // toldInputs checks that a task gets the outputs of the tasks that it needs.
 func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *engine.Task) {
-	told := map[string]*engine.Input{}
+	inputs := map[string]*engine.Input{}
 	for i := range task.Inputs {
-		told[task.Inputs[i].Run] = &task.Inputs[i]
+		inputs[task.Inputs[i].Run] = &task.Inputs[i]
 	}
 	early := form.spec.Tasks[number].Trigger == dag.OneSuccess || form.spec.Tasks[number].Trigger == dag.OneFailed
 	wanted := 0
@@ -293,7 +293,7 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 			if run == nil || run.task != name {
 				continue
 			}
-			if in := told[id]; in != nil && early && run.status != engine.StatusSucceeded {
+			if in := inputs[id]; in != nil && early && run.status != engine.StatusSucceeded {
 				if left := w.journal.left[attemptKey(id, in.Attempt)]; left != nil && string(in.Outputs) == left.text() {
 					wanted++ // its end has come, and is not written yet
 				}
@@ -303,31 +303,31 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 				continue
 			}
 			if run.item >= 0 && items == 0 {
-				continue // the wave went on, and the task was closed: what items of it had left before is handed on no more
+				continue // the wave was resumed, and the task was closed: what items of it had left before is handed on no more
 			}
 			left := w.leftBy(wave, id)
 			if left == nil {
 				continue
 			}
 			wanted++
-			in := told[id]
+			in := inputs[id]
 			switch {
 			case in == nil && early:
 				wanted-- // it ended after the task had begun
 			case in == nil:
-				w.fail("outputs are passed on", "%s is told nothing of %s", task.Run, id)
+				w.fail("outputs are passed on", "%s got nothing of %s", task.Run, id)
 			case in.Attempt != run.attempt || string(in.Outputs) != left.text():
-				w.fail("outputs are passed on", "%s is told of %s: attempt %d %s, and attempt %d left %s", task.Run, id, in.Attempt, in.Outputs, run.attempt, left.text())
+				w.fail("outputs are passed on", "%s got %s: attempt %d %s, and attempt %d left %s", task.Run, id, in.Attempt, in.Outputs, run.attempt, left.text())
 			}
 		}
 	}
 	if len(task.Inputs) > wanted {
-		w.fail("outputs are passed on", "%s is told of %d runs, and %d have left something", task.Run, len(task.Inputs), wanted)
+		w.fail("outputs are passed on", "%s got outputs of %d runs, and %d have left something", task.Run, len(task.Inputs), wanted)
 	}
 	if len(task.Args) == 2 && !strings.Contains(task.Args[1], "${") {
 		source := sourceOf(form.spec.Tasks[number].Args[1])
-		if left := w.left(wave, source); left != nil && task.Args[1] != strconv.Itoa(left.N) && told[engine.TaskRunID(wave.ID, source)] != nil {
-			w.fail("arguments are filled in", "%s is told %q, and %s has put out %d", task.Run, task.Args[1], source, left.N)
+		if left := w.left(wave, source); left != nil && task.Args[1] != strconv.Itoa(left.N) && inputs[engine.TaskRunID(wave.ID, source)] != nil {
+			w.fail("arguments are filled in", "%s got %q, and %s has put out %d", task.Run, task.Args[1], source, left.N)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (u *users) drawDAGBehaviour() dagBehaviour {
 	}
 }
 
-// draw says how long an attempt runs and how it ends.
+// draw returns how long an attempt runs and how it ends.
 func (b dagBehaviour) draw(w *world) (time.Duration, int) {
 	lasts, code := w.between(0, b.lasts), 0
 	if w.odds(b.fails) {

@@ -11,12 +11,12 @@ import (
 // waveShadow is what is known of a stored wave.
 type waveShadow struct {
 	engine.Wave
-	kept  map[string]bool      // tasks that had succeeded when it went on last: they stay as they are; only looked up
-	anew  map[string]bool      // items that had ended before, of tasks that are run again: their list is made anew in its turn; only looked up
-	marks map[string]dag.State // tasks that users have decided; the same
+	kept       map[string]dag.State // tasks that stay as they were when it was last resumed; only looked up
+	rerunnable map[string]bool      // runs that had ended, of tasks that are run or decided again; only looked up
+	marks      map[string]dag.State // tasks that users have decided; the same
 }
 
-// wroteWave checks what became of a wave: its status moves as a wave's may, its number stays, and its end is what its
+// wroteWave checks what happened to a wave: its status moves as a wave's may, its number stays, and its end is what its
 // runs have come to.
 func (t *truth) wroteWave(wave *engine.Wave) {
 	known := t.waves[wave.ID]
@@ -42,8 +42,8 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 	}
 	switch {
 	case from.Terminal() && (from != to || wave.Resumed > known.Resumed) && len(t.granted[wave.ID]) == 0:
-		t.w.fail("terminal stays terminal", "wave %s went from %s to %s, and nobody asked for it", wave.ID, from, to)
-	case from == engine.StatusSucceeded && from != to:
+		t.w.fail("terminal stays terminal", "wave %s went from %s to %s, without a request", wave.ID, from, to)
+	case from == engine.StatusSucceeded && from != to && t.granted[wave.ID][0].Kind != engine.CommandClearTask:
 		t.w.fail("terminal stays terminal", "wave %s had succeeded, and is %s", wave.ID, to)
 	case to == engine.StatusRunning && wave.Epoch == 0, known.Epoch > 0 && known.Epoch != wave.Epoch:
 		t.w.fail("a wave has one number", "wave %s is of epoch %d, and was of %d", wave.ID, wave.Epoch, known.Epoch)
@@ -113,6 +113,9 @@ func (t *truth) outcome(wave, task string) (state dag.State, items int) {
 			single = run
 			continue
 		}
+		if run.status == engine.StatusSkipped {
+			continue // the list is shorter than it was when the wave was resumed, or the task was closed
+		}
 		items++
 		count[stateOf(run)]++
 	}
@@ -159,7 +162,7 @@ func (t *truth) waveEnded(wave *waveShadow) {
 	}
 	whole := true
 	if m.dag.Deleted && wave.Tally == (engine.WaveTally{}) {
-		return // nobody knew any more what tasks it has
+		return // its tasks were known no longer
 	}
 	count := map[dag.State]int{}
 	for task := range form.graph.Len() {

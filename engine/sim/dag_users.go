@@ -126,7 +126,7 @@ func (u *users) removeDAG() bool {
 	return true
 }
 
-// startWave asks for a wave by hand: inserts it, then leaves a command.
+// startWave triggers a wave: inserts it, then leaves a command.
 func (u *users) startWave() bool {
 	m := u.livingDAG(anyDAG)
 	if m == nil {
@@ -269,5 +269,37 @@ func (u *users) markTask() bool {
 		ID: fmt.Sprintf("%s-mark-%d-%s-%s", wave.ID, wave.Revision, as, task), Kind: engine.CommandMarkTask, RunID: wave.ID, JobUID: wave.DAGUID,
 		By: "somebody", Revision: wave.Revision, Task: task, Mark: as,
 	})
+	return true
+}
+
+// clearTask asks for a task of a wave that has ended to be run again, or for one of its items, with or without what comes after it.
+func (u *users) clearTask() bool {
+	w := u.w
+	wave := u.someWave(func(wave *engine.Wave) bool { return wave.Epoch > 0 && wave.Status.Terminal() })
+	if wave == nil {
+		return false
+	}
+	form := u.dagByUID[wave.DAGUID].forms[wave.Generation]
+	task := form.graph.Name(w.random.IntN(form.graph.Len()))
+	state, items := w.truth.outcome(wave.ID, task)
+	if state == 0 {
+		return false
+	}
+	command := engine.Command{
+		Kind: engine.CommandClearTask, RunID: wave.ID, JobUID: wave.DAGUID, By: "somebody", Revision: wave.Revision, Task: task, Alone: w.odds(0.3),
+	}
+	command.ID = fmt.Sprintf("%s-clear-%d-%s-%t", wave.ID, wave.Revision, task, command.Alone)
+	what := state.String()
+	if items > 0 && w.odds(0.5) {
+		item := w.random.IntN(items)
+		if run := w.truth.stored[engine.ItemRunID(wave.ID, item, task)]; run == nil || !run.status.Terminal() {
+			return false
+		}
+		command.Item = &item
+		command.ID += fmt.Sprint("-", item)
+		what += " item"
+	}
+	w.counts.add("clear in wave", what)
+	u.command(command)
 	return true
 }

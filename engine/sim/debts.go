@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
-// What a form owes: the slots that it has to account for. It owes none that a form before it has had already.
+// What a version owes: the slots that it has to account for. It owes none that a version before it has had already.
 
 // version is a revision of a job or DAG.
 type version struct {
@@ -22,12 +22,12 @@ type version struct {
 type takenUp struct {
 	by      *group
 	revised map[version]time.Time       // when it first knew of revisions, by its own clock
-	hand    map[string][]inHand         // the generations of each job, in the order in which it went on with them
+	hand    map[string][]inHand         // the generations of each job, in the order in which it continued with them
 	decided map[string][2]time.Duration // when the latest two commits about each job were begun
 	began   [engine.Shards][2]uint64    // term and position of the commit that it began last
 }
 
-// inHand is a generation of a job that an engine went on with.
+// inHand is a generation of a job that an engine continued with.
 type inHand struct {
 	generation int64
 	since      time.Duration
@@ -60,7 +60,7 @@ func (k *takenUp) decides(commit *engine.ShardCommit, now time.Duration) {
 }
 
 // forms are those of a job by which the engine may have planned a run that the present commit drops, or never wrote: the one by which it
-// was written, or else by which the next slot was planned until now, and later ones that the engine went on with since the commit before.
+// was written, or else by which the next slot was planned until now, and later ones that the engine continued with since the commit before.
 func (k *takenUp) forms(m *jobModel, written int64) []*form {
 	var forms []*form
 	add := func(generation int64) {
@@ -82,7 +82,7 @@ func (k *takenUp) forms(m *jobModel, written int64) []*form {
 	return forms
 }
 
-// takeUp remembers what an engine gets. What has not ended in a shard that it recovers it plans anew.
+// takeUp remembers what an engine gets. It plans again what has not ended in a shard that it recovers.
 func (e *driver) takeUp(in shard.Input) {
 	switch in := in.(type) {
 	case shard.Recovered:
@@ -132,14 +132,14 @@ func (e *driver) takeUpOne(uid string, revision, generation int64) {
 // microsecond is an instant as it is written into runs.
 func microsecond(at time.Time) int64 { return at.Truncate(time.Microsecond).UnixMicro() }
 
-// debt is what there was as an engine went on from one form to the next.
+// debt is what there was as an engine continued from one version to the next.
 type debt struct {
-	task engine.ScheduledTask // of the form that was replaced
-	of   *form                // that one; nil if there was none
+	task engine.ScheduledTask // of the version that was replaced
+	of   *form                // the previous one; nil if there was none
 }
 
-// owes reports whether a form has to account for a slot that it names. What forms before it have accounted for, or passed by,
-// is not planned again. Where no form before named such a slot, it says that it was edited away.
+// owes reports whether a version has to account for a slot that it names. What versions before it have accounted for, or passed by,
+// is not planned again. Where no version before named such a slot, it says that it was edited away.
 func (f *form) owes(slot time.Time) bool {
 	d := &f.debt
 	if slot.After(d.task.Accounted) {
@@ -149,7 +149,7 @@ func (f *form) owes(slot time.Time) bool {
 	return slot.After(d.task.Since) && !passed
 }
 
-// replaces notes what a form finds, as the engine goes on with it at the n-th revision.
+// replaces notes what a version finds, as the engine continues with it at the n-th revision.
 func (f *form) replaces(w *world, m *jobModel, n int) {
 	toggled := n
 	for toggled > 0 && m.revisions[toggled-1].paused == m.revisions[n].paused {

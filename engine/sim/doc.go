@@ -45,10 +45,11 @@
 //     the one that took the shard last writes (commit in truth.go).
 //   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), or
 //     after a standstill believes to own the shard (mayBelieve), of what it had committed; the owner never does.
+//   - That a former owner does not publish a run that it had prepared, and that the next owner is taking back (byFormer in promises.go).
 //
 // Under "Slots: none is lost":
 //
-//   - Slots of a schedule that no engine saw, and of a pause while it goes on (complete and stopped in account.go).
+//   - Slots of a schedule that no engine saw, and of a pause while it lasts (complete and stopped in account.go).
 //   - Slots of a catch-up that is not at its end as the world is: they wait, and are in the scheduled task (book in account.go).
 //   - A second time of the same hour: slots that the clock had passed before it went back (debts.go).
 //

@@ -26,25 +26,25 @@ type driver struct {
 	cursors   [engine.Shards]uint64
 	busy      [engine.Shards]bool
 
-	shards     []int // that it owns, as far as it knows
-	believes   [engine.Shards]bool
-	loseAt     time.Duration // when it hears of what it has lost, 0 if it has not
-	dirty      bool          // it has not been told what it believes
-	until      time.Duration // it stands still until then
-	stoodSince time.Duration
-	wokeAt     time.Duration
-	freezes    bool          // its clock stands still with it
-	thawedAt   time.Duration // when it went on last after one with its clock
-	frozen     time.Duration // for how long that has, in all
-	inbox      []func()      // what has come since
-	cutUntil   time.Duration // until then it does not reach the queue
-	since      time.Duration // when it began to reach it last
-	sentAt     time.Duration // when the latest task that it published arrives there
-	ended      time.Duration // when its last incarnation ended
-	rules      []givenRules  // that it was given, the latest last
-	told       int           // how often it was notified of what it owns
-	flights    *flights      // commits begun since
-	taken      *takenUp
+	shards       []int // that it owns, as far as it knows
+	believes     [engine.Shards]bool
+	loseAt       time.Duration // when it hears of what it has lost, 0 if it has not
+	dirty        bool          // it has not received what it believes
+	until        time.Duration // it stands still until then
+	stoodSince   time.Duration
+	wokeAt       time.Duration
+	freezes      bool          // its clock stands still with it
+	thawedAt     time.Duration // when it last continued after a standstill of its clock
+	frozen       time.Duration // for how long that has, in all
+	inbox        []func()      // what has come since
+	cutUntil     time.Duration // until then it does not reach the queue
+	since        time.Duration // when it began to reach it last
+	sentAt       time.Duration // when the latest task that it published arrives there
+	ended        time.Duration // when its last incarnation ended
+	rules        []givenRules  // that it was given, the latest last
+	ownedChanges int           // how often it was notified of what it owns
+	flights      *flights      // commits begun since
+	taken        *takenUp
 }
 
 var allShards = func() []int {
@@ -95,7 +95,7 @@ func (e *driver) own() (before *flights) {
 		}
 	}
 	before, e.flights = e.flights, &flights{}
-	e.told++
+	e.ownedChanges++
 	e.w.note("owns", e.group.name, "", int64(len(e.shards)))
 	e.input(shard.Owned{Shards: e.shards})
 	return before
@@ -210,7 +210,7 @@ func (e *driver) perform(action shard.Action) {
 			e.w.counts.add("fenced", "a shard")
 			e.w.note("fenced", e.group.name, a.Why, int64(a.Shard))
 			if e.w.faults.none {
-				e.w.fail("without misfortune nobody is fenced", "%s lost shard %d", e.group.name, a.Shard)
+				e.w.fail("without faults no engine is fenced", "%s lost shard %d", e.group.name, a.Shard)
 			}
 		}
 	case shard.Poll:

@@ -10,7 +10,7 @@ import (
 // stands reports whether the engine stands still, as a process that is stopped, or a machine that swaps.
 func (e *driver) stands() bool { return e.w.elapsed < e.until }
 
-// stand lets it stand still; what it has sent goes on. Its clock stands still too where the machine does.
+// stand lets it stand still; what it has sent continues. Its clock stands still too where the machine does.
 func (e *driver) stand(frozen bool) bool {
 	if e.group.dead || e.stands() {
 		return false
@@ -23,7 +23,7 @@ func (e *driver) stand(frozen bool) bool {
 	return true
 }
 
-// wakeUp lets an engine that stood still go on with what has come meanwhile. Its holder need not be the first to go on.
+// wakeUp lets an engine that stood still continue with what has come meanwhile. Its holder need not be the first to continue.
 func (e *driver) wakeUp() {
 	if e.stands() || e.stoodSince == 0 {
 		return

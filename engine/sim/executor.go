@@ -118,7 +118,7 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 }
 
 // lock takes the task's lock, and returns when it was asked for. Where the queue does not answer it is tried again: one that was made
-// although the answer was lost is found again, and counts from when it was asked for first. until is 0 where nobody is known
+// although the answer was lost is found again, and counts from when it was asked for first. until is 0 if no holder is known
 // to have it.
 func (a *attempt) lock() (asked time.Duration, token uint64, until time.Duration, ok, alive bool) {
 	x, w, task := a.x, a.x.w, a.task

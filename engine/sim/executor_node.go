@@ -18,7 +18,7 @@ type executor struct {
 	running      []*attempt
 	busy         int
 	stalledUntil time.Duration
-	sleepsUntil  time.Duration // what stalled with it goes on by then
+	sleepsUntil  time.Duration // what stalled with it continues by then
 	draining     bool
 	cutUntil     time.Duration // until then it cannot refresh locks
 	awayUntil    time.Duration // until then it does not reach the queue

@@ -47,7 +47,7 @@ const (
 	leaseRefused   fault = "write of the leases refused"
 	leaseUnsure    fault = "write of the leases done, but reported failed"
 	leaseSlow      fault = "write of the leases slow"
-	watchDelayed   fault = "change of the leases told late"
+	watchDelayed   fault = "change of the leases delivered late"
 	entryEndsLate  fault = "entry of the leases ends late"
 	entryEndless   fault = "entry of the leases never ends by itself"
 
@@ -114,7 +114,7 @@ func Faults() []string {
 	return append(all, string(clockOff), string(clockDrifts), string(notifyRefused), string(notifyUnsure), string(notifySlow))
 }
 
-// faults says how often what goes wrong.
+// faults defines how often each fault happens.
 type faults struct {
 	rate   map[fault]float64 // only looked up
 	active bool
@@ -201,7 +201,7 @@ func (w *world) strike(f fault) bool {
 	return true
 }
 
-// counts says how often what was reached.
+// counts is how often each event was reached.
 type counts struct{ of map[string]map[string]int }
 
 func (c *counts) add(kind, what string) {

@@ -15,15 +15,15 @@ type holder struct {
 	keeper *lease.Keeper
 	clock  *event
 
-	watch   int           // how often it has got the table from the beginning
-	deaf    bool          // the watch is being begun anew
-	drowsy  bool          // it has not gone on yet after it stood still
-	inbox   []lease.Input // what has come since
-	told    time.Duration // when the latest change on its way arrives: they come in order
-	latest  *news
-	ownAt   time.Duration // when the engine has heard of the latest Own
-	number  uint64        // of that
-	leaving bool
+	watch     int           // how often it has got the table from the beginning
+	deaf      bool          // the watch is being restarted
+	drowsy    bool          // it has not gone on yet after it stood still
+	inbox     []lease.Input // what has come since
+	delivered time.Duration // when the latest change on its way arrives: they come in order
+	latest    *news
+	ownAt     time.Duration // when the engine has heard of the latest Own
+	number    uint64        // of that
+	leaving   bool
 }
 
 // news are changes that arrive together.
@@ -141,7 +141,7 @@ func (h *holder) write(sent time.Time, latency time.Duration, actions ...lease.A
 		}
 		back := w.between(50*time.Microsecond, time.Millisecond)
 		if h.e.isCut() {
-			back = w.between(10*time.Millisecond, 5*time.Second) // nobody answers
+			back = w.between(10*time.Millisecond, 5*time.Second) // there is no answer
 		}
 		answers := make([]lease.Input, 0, len(actions))
 		for _, action := range actions {
@@ -197,10 +197,10 @@ func (h *holder) hear(in lease.Input) {
 	if w.chance(watchDelayed) {
 		delay = w.between(20*time.Millisecond, toldLate)
 	}
-	h.told = max(h.told, w.elapsed+delay)
+	h.delivered = max(h.delivered, w.elapsed+delay)
 	latest, watch := &news{made: w.elapsed, inputs: []lease.Input{in}}, h.watch
 	h.latest = latest
-	w.after(h.told-w.elapsed, func() {
+	w.after(h.delivered-w.elapsed, func() {
 		if h.watch == watch {
 			h.input(latest.inputs...)
 		}
@@ -217,9 +217,9 @@ func (h *holder) watchAnew(wait time.Duration) {
 		if h.watch != watch || h.group.dead || h.e.isCut() {
 			return
 		}
-		h.deaf, h.told = false, h.w.elapsed+h.w.between(100*time.Microsecond, 5*time.Millisecond)
+		h.deaf, h.delivered = false, h.w.elapsed+h.w.between(100*time.Microsecond, 5*time.Millisecond)
 		all := h.w.leases.all()
-		h.w.after(h.told-h.w.elapsed, func() {
+		h.w.after(h.delivered-h.w.elapsed, func() {
 			if h.watch == watch {
 				h.input(all...)
 			}

@@ -190,7 +190,7 @@ func (l *leases) calmDown() {
 }
 
 // lose takes back the latest writes, or all, as a power cut does: what was acknowledged is gone, revisions are given out
-// again, and every watcher begins anew.
+// again, and every watcher restarts.
 func (l *leases) lose() {
 	w := l.w
 	left := uint64(0)

@@ -36,7 +36,7 @@ type form struct {
 	pausedAt   int           // the revision by which the engine found it paused, having planned nothing before; 0 if it did not
 	had        time.Time     // the slot that it has accounted for last, if it was replaced
 	handled    time.Duration // when the engine had acted on it, 0 if it never has
-	replaced   time.Duration // when the next form was written, 0 for the present one
+	replaced   time.Duration // when the next version was written, 0 for the current one
 }
 
 // revision is one write.
@@ -50,11 +50,11 @@ type revision struct {
 	handledWall time.Time     // by the engine's clock; zero if it has not acted on it by itself
 	decided     time.Time     // slots up to here may have been decided until then: a clock had come so far, and looks ahead
 	handled     time.Duration // when that was
-	known       time.Time     // when it was first known to the engine that did, by that one's clock
+	known       time.Time     // when the engine that did first knew it, by that engine's clock
 }
 
 // pauseEnds returns the revision that ends the pause which revision n is in: n where it is no pause, and the number of revisions where
-// the pause goes on.
+// the pause lasts.
 // What was resumed and paused again before an engine saw it was never resumed.
 func (m *jobModel) pauseEnds(n int) int {
 	for ; n < len(m.revisions); n++ {
@@ -65,7 +65,7 @@ func (m *jobModel) pauseEnds(n int) int {
 	return n
 }
 
-// inPause reports whether the pause that a revision is in goes on.
+// inPause reports whether the pause that a revision is still active.
 func (m *jobModel) inPause(n int) bool { return m.pauseEnds(n) == len(m.revisions) }
 
 // pausedAgain reports whether the first revision from the n-th on that an engine saw is a pause.

@@ -10,15 +10,15 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// notifier is what engines tell of incidents, and the witness of what it was told. It draws from a source of its own, so that
+// notifier receives the incidents of engines, and records them as the witness. It draws from a source of its own, so that
 // worlds without it are what they were before there was one.
 type notifier struct {
-	w      *world
-	on     bool // users ask to be notified in this world
-	random *rand.Rand
-	rules  *spec.Alerts // of the namespace
-	told   map[string]bool
-	docs   map[string]engine.Incident // as the store has them; only looked up but for leftovers
+	w        *world
+	on       bool // users ask to be notified in this world
+	random   *rand.Rand
+	rules    *spec.Alerts // of the namespace
+	notified map[string]bool
+	docs     map[string]engine.Incident // as the store has them; only looked up but for leftovers
 
 	durable map[string]bool            // what may be notified: keys that were committed, with what of them
 	written map[string][]writtenAlerts // by uid
@@ -42,7 +42,7 @@ type givenRules struct {
 
 func newNotifier(w *world) *notifier {
 	return &notifier{
-		w: w, on: w.seed%2 == 1, random: rand.New(rand.NewPCG(w.seed, 0x6e6f746966696572)), told: map[string]bool{}, docs: map[string]engine.Incident{},
+		w: w, on: w.seed%2 == 1, random: rand.New(rand.NewPCG(w.seed, 0x6e6f746966696572)), notified: map[string]bool{}, docs: map[string]engine.Incident{},
 		durable: map[string]bool{}, written: map[string][]writtenAlerts{}, acted: map[string]int64{}, began: map[string]int{},
 	}
 }
@@ -135,7 +135,7 @@ func (n *notifier) rulesFor(e *driver) core.AlertRules {
 }
 
 // of names the notification.
-func told(i *engine.Incident) string {
+func describe(i *engine.Incident) string {
 	if i.Over.IsZero() {
 		return "beginning of " + i.Key()
 	}
@@ -164,22 +164,22 @@ func (n *notifier) take(e *driver, seat shard.Seat, i engine.Incident) {
 }
 
 func (n *notifier) takes(i *engine.Incident) {
-	what, which := told(i), "beginning"
+	what, which := describe(i), "beginning"
 	if !i.Over.IsZero() {
 		which = "end"
 	}
-	n.w.note("told", i.Key(), which+": "+i.Reason, i.Count)
+	n.w.note("notified", i.Key(), which+": "+i.Reason, i.Count)
 	switch {
 	case !n.durable[what]:
-		n.w.fail("an incident is told once it is durable", "%s is told, and no commit says so", what)
-	case !i.Over.IsZero() && !n.told["beginning of "+i.Key()]:
-		n.w.fail("the beginning is told before the end", "%s", i.Key())
+		n.w.fail("users are notified once an incident is durable", "%s is notified, and no commit says so", what)
+	case !i.Over.IsZero() && !n.notified["beginning of "+i.Key()]:
+		n.w.fail("the beginning is notified before the end", "%s", i.Key())
 	case len(i.To) == 0 || i.Count == 0 || i.Reason == "" || !i.Over.IsZero() && i.Ended == "":
 		n.w.fail("an incident says what is wrong, and to whom", "%+v", *i)
 	}
-	if n.told[what] {
+	if n.notified[what] {
 		which += " once more"
 	}
-	n.w.counts.add("told", which)
-	n.told[what] = true
+	n.w.counts.add("notified", which)
+	n.notified[what] = true
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// What is wrong is written in the commit that says so, with what people asked for, and is told by the end. What a definition asks
+// What is wrong is written in the commit that says so, with what people asked for, and is notified by the end. What a definition asks
 // for while the engine may act by one revision or by another is not judged.
 
 // concern is a job, a DAG, or a task of one.
@@ -216,7 +216,7 @@ func (n *notifier) puts(i *engine.Incident, h *happenings) {
 	if i.Next != nil {
 		n.w.counts.add("incident", "waits for the end of the one before")
 		if i.Over.IsZero() || i.Next.Key() == i.Key() {
-			n.w.fail("one incident of a kind goes on", "%s goes on beside %s", i.Key(), i.Next.Key())
+			n.w.fail("one incident of a kind is active", "%s is active beside %s", i.Key(), i.Next.Key())
 		}
 	}
 	for _, one := range []*engine.Incident{i, i.Next} {
@@ -225,7 +225,7 @@ func (n *notifier) puts(i *engine.Incident, h *happenings) {
 		}
 		if asked := h.asks(n, s); !slices.ContainsFunc(asked, func(a *spec.Alerts) bool { return a.Asks(one.Alert) }) && !(there && before.Key() == one.Key()) &&
 			!(there && before.Next != nil && before.Next.Key() == one.Key()) {
-			n.w.fail("nothing is told that nobody asks for", "%s begins", one.Key())
+			n.w.fail("nothing is notified that no rule asks for", "%s begins", one.Key())
 		}
 		if begins := "beginning of " + one.Key(); !n.durable[begins] {
 			n.begins(one)
@@ -271,11 +271,11 @@ func (n *notifier) goes(id string, by *engine.Incident, h *happenings) {
 	if !every(asked, i.Alert) {
 		return
 	}
-	if !n.told["beginning of "+i.Key()] {
+	if !n.notified["beginning of "+i.Key()] {
 		n.w.fail("every incident is notified", "%s is gone, and was not notified", i.Key())
 	}
-	if i.Recovered && every(asked, spec.AlertRecovered) && !n.told["end of "+i.Key()] {
-		n.w.fail("every end is told", "%s is gone, and nobody was told of its end", i.Key())
+	if i.Recovered && every(asked, spec.AlertRecovered) && !n.notified["end of "+i.Key()] {
+		n.w.fail("every end is notified", "%s is gone, and its end was not notified", i.Key())
 	}
 }
 
@@ -314,7 +314,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 		now := latest(&i)
 		sameWave := s.task != "" && now.Wave != "" && slices.ContainsFunc(is.succeeded, func(id string) bool { return n.w.truth.stored[id].wave == now.Wave })
 		if now.Over.IsZero() && !sameWave {
-			n.w.fail("a success ends a failure", "%s goes on after %v", now.Key(), is.succeeded)
+			n.w.fail("a success ends a failure", "%s is active after %v", now.Key(), is.succeeded)
 		}
 	}
 	if every(asked, spec.AlertSilent) && !h.still[s] {
@@ -353,7 +353,7 @@ func (n *notifier) leftovers() {
 		if last.deleted || i.Count == 0 && last.paused {
 			n.w.fail("what is gone or paused has no incident ahead", "%s is left", i.Key())
 		}
-		if i.Count > 0 && !n.told["beginning of "+i.Key()] {
+		if i.Count > 0 && !n.notified["beginning of "+i.Key()] {
 			n.w.fail("every incident is notified", "%s is said to be, and is not", i.Key())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 type way uint8
 
 const (
-	alone  way = iota + 1 // one engine owns all, and asks nobody
+	alone  way = iota + 1 // one engine owns all, and asks no other
 	leased                // by leases, with package engine/lease: leases.go and holder.go
 	thrown                // at random: the owner before may act long after, as leases do not let it (owners_thrown.go)
 )
@@ -29,9 +29,9 @@ type owners struct {
 }
 
 type owner struct {
-	engine *driver
-	number int // of its incarnation
-	told   int // which change of what it owns gave it the shard
+	engine       *driver
+	number       int // of its incarnation
+	ownedChanges int // which change of what it owns gave it the shard
 }
 
 // ownership is who took a shard last, as the store knows it.

@@ -8,7 +8,7 @@ import (
 
 // What engines with leases are held to. ADR 18 and 22 say what two of them may do at once.
 const (
-	// wakesWithin is how long a process that stood still may go on by what it believed before.
+	// wakesWithin is how long a process that stood still may continue by what it believed before.
 	wakesWithin = 25 * time.Millisecond
 	// takenWithin is how long a shard may be without an owner, once nothing goes wrong and there is an engine.
 	takenWithin = leaseTTL + time.Second
@@ -38,12 +38,12 @@ func (o *owners) working(e *driver, shards []int, tokens []uint64) {
 		if at.engine != nil {
 			w.counts.add("lease", "taken over")
 		}
-		*at = owner{engine: e, number: e.number, told: e.told}
+		*at = owner{engine: e, number: e.number, ownedChanges: e.ownedChanges}
 	}
 	o.alike(e)
 }
 
-// alike checks that nobody else works on what an engine works on.
+// alike checks that no other engine works on the shards of an engine.
 func (o *owners) alike(e *driver) {
 	if e.group.dead || o.way != leased {
 		return
@@ -64,9 +64,9 @@ func (o *owners) alike(e *driver) {
 	}
 }
 
-// mayBelieve reports whether an engine may go on by what it believed, which is not promised otherwise: while it stands
+// mayBelieve reports whether an engine may continue by what it believed, which is not promised otherwise: while it stands
 // still it does nothing, then it has a moment to find out, and where its clock stood still with it as long as its leases
-// seem to live; and nobody can know what
+// seem to live; and no engine can know what
 // the queue has forgotten, nor tell an entry from one that it has forgotten and that had the same revision.
 func (o *owners) mayBelieve(e *driver) bool {
 	now, lostAt, mistaken := o.w.elapsed, o.w.leases.lostAt, o.w.leases.mistaken

@@ -82,7 +82,7 @@ func (o *owners) tell(e *driver) {
 }
 
 // move lets some shards go to other engines: handed over, the owner first lets go and what it has under way ends; or
-// taken, while it goes on until it hears of that.
+// taken, while it continues until it hears of that.
 func (o *owners) move(f fault) bool {
 	living := o.living()
 	if o.way != thrown || len(living) < 2 {

@@ -18,7 +18,7 @@ func (w *world) newGroup(name string) *group {
 	return g
 }
 
-// process runs until it sleeps, and goes on when the agenda says so.
+// process runs until it sleeps, and continues when the agenda says so.
 type process struct {
 	world     *world
 	group     *group

@@ -12,9 +12,9 @@ import (
 )
 
 // What a job's definition promises of its runs, checked at every write of one. Each is a guard of the core of which no
-// safety hangs, because the lock or the claim would hold it: without these checks nobody would see it go.
+// safety hangs, because the lock or the claim would hold it: without these checks its loss would go unnoticed.
 
-// formOf returns the form of a generation, nil if there was none.
+// formOf returns the version of a generation, nil if there was none.
 func (m *jobModel) formOf(generation int64) *form {
 	for i := range m.forms {
 		if m.forms[i].generation == generation {
@@ -101,10 +101,10 @@ func (t *truth) waits(m *jobModel, run *engine.Run) {
 		}
 	case spec.OverlapReplace:
 		// What waited itself goes first where the run before it ended at once, also where nothing says that it waited: it was
-		// made by a backfill, or tried again by hand, since the last write. What was made in this batch is only shown as
-		// prepared: its next write shows what became of it since.
+		// made by a backfill, or retried manually, since the last write. What was made in this batch is only shown as
+		// prepared: its next write shows what happened to it since.
 		if blocker.CancelBy == "" && !t.begun[before] && underWay(&blocker) && !t.stored[before].past.waited {
-			t.w.fail("overlap replace ends the run before", "run %s waits for run %s, which nobody cancels", run.ID, before)
+			t.w.fail("overlap replace ends the run before", "run %s waits for run %s, which is not cancelled", run.ID, before)
 		}
 	default:
 	}
@@ -230,7 +230,7 @@ func (u *users) rules(run *engine.Run) *spec.Job {
 }
 
 // bounded checks that a run is not tried more often, sooner or after another end than its definition says. Tries are
-// counted from the last retry by hand, or resumption of the wave.
+// counted from the last manual retry, or resumption of the wave.
 func (t *truth) bounded(run *engine.Run) {
 	rules := t.w.users.rules(run)
 	if rules == nil {
@@ -268,12 +268,13 @@ func (t *truth) bounded(run *engine.Run) {
 
 // past is what is remembered of a run beside what the store shows.
 type past struct {
-	base      int           // attempts before the last retry by hand
+	base      int           // attempts before the last manual retry
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
 	came      time.Duration // when its time had come, as far as was seen: it was published, or no longer only prepared
 	published time.Time     // first, by the clock of the engine that did
-	// followed says that the write that let it go ended another run of its job. It had waited for that, and the store had
+	byFormer  bool          // which did not own the shard any more
+	// followed means that the write that let it go ended another run of its job. It had waited for that, and the store had
 	// not been told: it was slow, or results were.
 	followed bool
 }
@@ -282,7 +283,7 @@ type past struct {
 func (t *truth) goesOn(known *shadow, run *engine.Run) {
 	p := &known.past
 	if p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {
-		t.w.fail("what is cancelled is not tried again", "run %s (%s) goes on with attempt %d", run.ID, run.CancelBy, run.Attempt)
+		t.w.fail("what is cancelled is not tried again", "run %s (%s) continues with attempt %d", run.ID, run.CancelBy, run.Attempt)
 	}
 	switch {
 	case run.CancelBy == "":
@@ -317,12 +318,12 @@ func (t *truth) comes(known *shadow, wave, task string) {
 // longestWait is more than what any retry waits in these worlds.
 const longestWait = 10 * time.Second
 
-// unaware is how long an engine may go on with what it has committed before it finds out that another has taken its shard
+// unaware is how long an engine may continue with what it has committed before it finds out that another has taken its shard
 // over, unless it has just stood still: what it publishes until then is claimed already, and the queue knows that for much longer.
 const unaware = 4 * time.Second
 
 // wanted checks of what is to be published that its time has come by the clock of the engine that does, and that it has not
-// ended: nobody looks for its claim any more.
+// ended: no engine reads its claim any more.
 func (t *truth) wanted(task *engine.Task, e *driver) {
 	known := t.stored[task.Run]
 	if known == nil {
@@ -336,14 +337,14 @@ func (t *truth) wanted(task *engine.Task, e *driver) {
 		t.w.fail("nothing goes before its time", "run %s is published at %s, for slot %s, not before %s", task.Run, now, known.slot, known.notBefore)
 	}
 	t.comes(known, known.wave, known.task)
+	owner := t.owners[task.Shard].group == e.group
 	if known.past.published.IsZero() {
-		known.past.published = e.time.wall()
+		known.past.published, known.past.byFormer = e.time.wall(), !owner
 	}
 	if known.status == engine.StatusScheduled || known.went == 0 && !known.status.Terminal() { // the queue may not have taken it before
 		t.turns++
 		known.went = t.turns
 	}
-	owner := t.owners[task.Shard].group == e.group
 	if known.status.Terminal() && (owner || t.w.elapsed > known.ended+unaware && !t.w.owners.mayBelieve(e)) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
 	}

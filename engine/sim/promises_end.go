@@ -22,7 +22,7 @@ func (w *world) kept(m *jobModel, runs []engine.Run) {
 	w.obsolete(m, runs)
 }
 
-// caughtUp checks that one look at what has passed brings back no more than the policy says: that of the form that the runs are of, up
+// caughtUp checks that one look at what has passed brings back no more than the policy says: that of the version that the runs are of, up
 // to the pause or the resumption that the engine read at that instant, and from then on.
 func (w *world) caughtUp(m *jobModel, runs []engine.Run) {
 	type look struct {
@@ -91,8 +91,8 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 	}
 }
 
-// obeyed checks, once the world has been calm for long, that every run that a user cancelled has ended.
-func (w *world) obeyed() {
+// cancellationsEnded checks, after a long calm, that every run that a user cancelled has ended.
+func (w *world) cancellationsEnded() {
 	active, err := w.truth.store.ActiveRuns(context.Background(), allShards, "", 1<<20)
 	if err != nil {
 		return
@@ -145,9 +145,13 @@ func (w *world) obsolete(m *jobModel, runs []engine.Run) {
 		if f := m.formOf(run.Generation); run.Trigger != engine.TriggerSchedule || f == nil || f.schedule.Kind() == cron.KindAfter {
 			continue
 		}
+		past := &w.truth.stored[run.ID].past
+		if past.byFormer { // as Several engines in docs/guarantees.md allows
+			continue
+		}
 		for n := range m.revisions {
 			r := &m.revisions[n]
-			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) || w.truth.stored[run.ID].past.came <= r.handled {
+			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) || past.came <= r.handled {
 				continue
 			}
 			if r.generation > run.Generation && run.Slot.After(r.stamp) && run.Slot.After(m.formOf(r.generation).since) {

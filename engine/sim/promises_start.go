@@ -12,7 +12,8 @@ import (
 // again checks at the start of an attempt's process that it may follow the one before: that has ended, and not well; and
 // what is delivered at most once is not tried again where a process was lost.
 func (j *journal) again(task *engine.Task) {
-	if known := j.w.truth.stored[task.Run]; known != nil && known.status.Terminal() {
+	known := j.w.truth.stored[task.Run]
+	if known != nil && known.status.Terminal() {
 		j.w.fail("nothing starts of what has ended", "attempt %d of run %s starts, and the run is %s", task.Attempt, task.Run, known.status)
 	}
 	m := j.w.users.byUID[task.JobUID]
@@ -31,7 +32,7 @@ func (j *journal) again(task *engine.Task) {
 		switch result := &before.last; {
 		case result.Kind == engine.ResultStarted || result.Kind == engine.ResultProgress:
 			j.w.fail("one attempt after the other", "attempt %d of run %s starts, and the one before has not ended", task.Attempt, task.Run)
-		case result.Kind == engine.ResultFinished && result.Finish.Status == engine.StatusSucceeded:
+		case result.Kind == engine.ResultFinished && result.Finish.Status == engine.StatusSucceeded && (known == nil || task.Attempt-1 > known.past.base):
 			j.w.fail("what has succeeded is not tried again", "attempt %d of run %s starts, and the one before succeeded", task.Attempt, task.Run)
 		}
 	}

@@ -182,7 +182,7 @@ func (q *queue) outlived(task *waiting, copies int, given time.Duration) bool {
 	return (copies > 1 || task.task.Again || q.w.elapsed > given+q.ackWait) && q.w.elapsed > task.at+claimWaits*q.ackWait*3/4
 }
 
-// drop ends a copy that nobody may run any more, and asks engines to look.
+// drop ends a copy that no executor may run any more, and asks engines to check.
 func (q *queue) drop(task *waiting) {
 	q.w.counts.add("queue", "outlived copy dropped")
 	q.remove(task)

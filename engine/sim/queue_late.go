@@ -20,7 +20,7 @@ func (q *queue) lockLate(task *engine.Task, executor string, by *attempt, free u
 	}
 }
 
-// refreshLate gives a lock another life if nobody has since.
+// refreshLate extends a lock if no other writer has changed it since.
 func (q *queue) refreshLate(key string, revision uint64, task *engine.Task, executor string) {
 	if held := q.held(key); held != nil && held.revision == revision {
 		q.refresh(key, revision, task, executor)

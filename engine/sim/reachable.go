@@ -30,17 +30,18 @@ func Reachable() []Count {
 	add("cancel", "scheduled", "queued", "running", "retrying")
 	add("retry", "retrying", "failed", "timed_out", "cancelled", "lost", "dead")
 	add("user", "create", "edit", "edit twice", "pause", "resume", "delete", "run", "cancel", "retry", "backfill", "move alias",
-		"create DAG", "edit DAG", "pause or resume DAG", "delete DAG", "start wave", "cancel wave", "resume wave", "mark task", "backfill DAG")
+		"create DAG", "edit DAG", "pause or resume DAG", "delete DAG", "start wave", "cancel wave", "resume wave", "mark task", "clear task", "backfill DAG")
 	add("wave trigger", "schedule", "catch_up", "manual", "backfill")
 	add("wave", " → scheduled", " → running", "scheduled → running", "scheduled → cancelled", "running → succeeded",
-		"running → failed", "running → cancelled", "failed → running", "cancelled → running", "stays open", "begins later")
+		"running → failed", "running → cancelled", "failed → running", "cancelled → running", "succeeded → running", "stays open", "begins later")
 	add("cancel wave", "scheduled", "running")
 	add("resume wave", "failed", "cancelled")
 	add("mark in wave", "running", "failed", "cancelled")
+	add("clear in wave", "succeeded", "failed", "cancelled", "skipped", "upstream_failed", "succeeded item", "failed item")
 	add("task ends", "succeeded", "failed", "cancelled", "skipped", "upstream_failed")
 	add("incident begins", "failed", "dead", "missed", "skipped", "late", "slow", "silent")
 	add("incident ends", "failed", "dead", "missed", "skipped", "late", "slow", "silent")
-	add("told", "beginning", "end", "beginning once more", "end once more")
+	add("notified", "beginning", "end", "beginning once more", "end once more")
 	add("incident", "dropped", "waits for the end of the one before", "lies ahead", "of a task", "of a wave")
 	for _, reason := range []engine.SlotReason{
 		engine.ReasonOverlap, engine.ReasonPaused, engine.ReasonBlackout, engine.ReasonReplaced, engine.ReasonQueueFull,

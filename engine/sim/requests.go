@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// request is a command to go on with what has ended, or to let a task of a wave count as a user says. It counts from the commit that
+// request is a command to resume what has ended, or to let a task of a wave count as a user says. It counts from the commit that
 // acts on it, and only if what it is about is as the user has seen it.
 type request struct {
 	engine.Command
@@ -62,48 +62,60 @@ func (t *truth) marks(run *engine.Run) bool {
 	})
 }
 
-// reopens remembers, as a wave goes on after its end, which of its tasks stay as they are: what had succeeded, and what users have said of
-// tasks that are not run again. What failed or was cancelled is run again, and what was skipped after it or after what is marked now.
-// Of several requests to go on with a wave one counts.
+// reopens remembers, as a wave is resumed after its end, which of its tasks stay as they are. A task that a user has cleared is run again,
+// and what comes after it unless it is cleared alone. Without one, what failed or was cancelled is run again, and what was skipped after
+// it or after what is marked now. Of several requests to resume a wave one counts.
 func (t *truth) reopens(wave *waveShadow) {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
 	again, marks := make([]bool, form.graph.Len()), map[string]dag.State{}
-	first := t.granted[wave.ID] // it is what the wave goes on by
-	wave.kept, wave.anew = map[string]bool{}, map[string]bool{}
+	first := &request{} // it is the one that resumes the wave
+	if granted := t.granted[wave.ID]; len(granted) > 0 {
+		first = granted[0]
+	}
+	clears := first.Kind == engine.CommandClearTask
+	wave.kept, wave.rerunnable = map[string]dag.State{}, map[string]bool{}
 	for task := range form.graph.Len() { // a task needs those before it only
 		name := form.graph.Name(task)
-		marked := len(first) > 0 && first[0].Kind == engine.CommandMarkTask && first[0].Task == name
 		state, _ := t.outcome(wave.ID, name)
-		switch {
-		case state == dag.Failed, state == dag.Cancelled, state == dag.UpstreamFailed, marked:
-			again[task] = true
-		case state == dag.Skipped:
-			for need := range form.graph.Needs(task) {
-				again[task] = again[task] || again[need]
-			}
-		default:
-			wave.kept[name] = state == dag.Succeeded
+		after := false
+		for need := range form.graph.Needs(task) {
+			after = after || again[need]
 		}
-		if as, known := wave.marks[name]; known && !again[task] {
+		switch {
+		case clears:
+			again[task] = first.Task == name || after && !first.Alone
+		case state == dag.Skipped:
+			again[task] = after || first.Kind == engine.CommandMarkTask && first.Task == name
+		default:
+			again[task] = state != dag.Succeeded
+		}
+		if again[task] {
+			continue
+		}
+		wave.kept[name] = state
+		if as, known := wave.marks[name]; known {
 			marks[name] = as
 		}
 	}
 	wave.marks = marks
 	for _, id := range t.runsOf[wave.ID] {
-		if run := t.stored[id]; run != nil && run.item >= 0 && run.status.Terminal() {
-			task, known := form.graph.Index(run.task)
-			wave.anew[id] = known && again[task]
+		run := t.stored[id]
+		if run == nil || !run.status.Terminal() {
+			continue
 		}
+		task, known := form.graph.Index(run.task)
+		other := clears && first.Task == run.task && first.Item != nil && run.item >= 0 && run.item != *first.Item
+		wave.rerunnable[id] = known && again[task] && !other && (clears || run.status != engine.StatusSucceeded)
 	}
 }
 
-// anew reports whether a run is an item that a wave which went on may run again, which it may once.
-func (t *truth) anew(run *engine.Run) bool {
+// mayRerun reports whether a resumed wave may run an ended run again, once.
+func (t *truth) mayRerun(run *engine.Run) bool {
 	wave := t.waves[run.Wave]
-	if wave == nil || !wave.anew[run.ID] {
+	if wave == nil || !wave.rerunnable[run.ID] {
 		return false
 	}
-	delete(wave.anew, run.ID)
+	delete(wave.rerunnable, run.ID)
 	return true
 }
 
@@ -117,7 +129,7 @@ func (t *truth) markedAll() {
 	t.marking = nil
 }
 
-// stillWaits reports whether a task of an open wave has not begun, and is not mapped: of a mapped one nothing says whether it has.
+// stillWaits reports whether a task of an open wave has not begun, and is not mapped: of a mapped one nothing reports whether it has.
 func (t *truth) stillWaits(wave *waveShadow, name string) bool {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
 	task, known := form.graph.Index(name)

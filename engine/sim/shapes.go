@@ -52,7 +52,7 @@ func (u *users) shape(jobName string) *spec.Job {
 	case 10:
 		at := now.Add(w.between(0, 40*time.Second)).Truncate(time.Millisecond)
 		j.At = &at
-	case 11: // by hand only
+	case 11: // manually only
 	}
 	j.Overlap = pick(w, spec.OverlapSkip, spec.OverlapSkip, spec.OverlapQueue, spec.OverlapAllow, spec.OverlapReplace)
 	j.CatchUp = spec.CatchUp{

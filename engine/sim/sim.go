@@ -22,7 +22,7 @@ type Options struct {
 	Stack func() []byte
 }
 
-// Report is what became of one world.
+// Report is what happened to one world.
 type Report struct {
 	Seed    uint64
 	Failure *Failure      // nil if all invariants held
@@ -93,7 +93,7 @@ func Run(seed uint64, options Options) Report {
 		w.planned()
 	}
 	if w.failure == nil {
-		w.obeyed()
+		w.cancellationsEnded()
 	}
 	w.users.stopAll()
 	for w.truth.endedAt = w.elapsed; w.failure == nil && w.elapsed < w.truth.endedAt+rest; {
@@ -146,7 +146,7 @@ func (w *world) drawConfig() shard.Config {
 	return config
 }
 
-// calmDown ends the faults. What is dead comes back by itself; who stalls goes on.
+// calmDown ends the faults. What is dead comes back by itself; stalled processes continue.
 func (w *world) calmDown() {
 	w.note("calm", "", "", 0)
 	w.faults.ended, w.faults.active = w.elapsed, false

@@ -140,7 +140,7 @@ func runAll(t *testing.T, list []uint64) map[sim.Count]int {
 	var next, failed, steps atomic.Int64
 	var mu sync.Mutex
 	reached := map[sim.Count]int{}
-	began, told, done := time.Now(), time.Now(), 0
+	began, printed, done := time.Now(), time.Now(), 0
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // worlds are small, and there are many
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -160,9 +160,9 @@ func runAll(t *testing.T, list []uint64) map[sim.Count]int {
 					failed.Add(1)
 					tellShrunk(t, report)
 				}
-				if done++; len(list) > 1000 && time.Since(told) > 10*time.Second {
-					told = time.Now()
-					rate := float64(done) / told.Sub(began).Seconds()
+				if done++; len(list) > 1000 && time.Since(printed) > 10*time.Second {
+					printed = time.Now()
+					rate := float64(done) / printed.Sub(began).Seconds()
 					fmt.Fprintf(os.Stderr, "%d of %d seeds, %.0f a second, %s to go\n", done, len(list), rate,
 						time.Duration(float64(len(list)-done)/rate*float64(time.Second)).Round(time.Second))
 				}

@@ -27,7 +27,7 @@ type truth struct {
 	begun     map[string]bool       // run ids that the present decision lets go
 	opened    map[string]bool       // waves that it opens
 	dropped   map[string]*shadow    // runs that it drops
-	granted   map[string][]*request // by run and wave: the requests to go on that it acts on
+	granted   map[string][]*request // by run and wave: the requests to resume that it acts on
 	marking   []*request            // marks that it acts on
 	asked     map[string]*request   // by command, what users have asked for and no engine has acted upon; only looked up
 	turns     uint64                // how often runs went
@@ -126,7 +126,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 			t.stored[run.ID].past.followed = true
 		}
 	}
-	for _, ends := range []bool{true, false} { // the wave of before ends before the next one opens
+	for _, ends := range []bool{true, false} { // the previous wave ends before the next one opens
 		for i := range decision.Waves {
 			if wave := &decision.Waves[i]; wave.Status.Terminal() == ends {
 				t.wroteWave(wave)
@@ -209,7 +209,7 @@ func (t *truth) once(batch *engine.Batch) {
 	}
 }
 
-// wrote checks what became of a run: its status moves as a run's may, and its attempts only grow.
+// wrote checks what happened to a run: its status moves as a run's may, and its attempts only grow.
 func (t *truth) wrote(run *engine.Run) {
 	known := t.stored[run.ID]
 	first := known == nil
@@ -231,7 +231,7 @@ func (t *truth) wrote(run *engine.Run) {
 	from := known.status
 	switch {
 	case from == run.Status || !from.Terminal():
-	case from != engine.StatusSucceeded && (len(t.granted[run.Wave]) > 0 || t.anew(run)):
+	case t.mayRerun(run), from != engine.StatusSucceeded && len(t.granted[run.Wave]) > 0:
 		known.past.base = known.attempt
 		from = engine.StatusScheduled
 		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
@@ -239,7 +239,7 @@ func (t *truth) wrote(run *engine.Run) {
 		}
 	default:
 		if !from.CanRetry() || len(t.granted[run.ID]) == 0 || run.Task != "" {
-			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
+			t.w.fail("terminal stays terminal", "run %s went from %s to %s, without a request", run.ID, from, run.Status)
 		}
 		known.past.base = known.attempt
 		from = engine.StatusRetrying

@@ -91,7 +91,7 @@ var deeds = []deed{
 	{"run", 5, jobs, (*users).start}, {"retry", 4, jobs, (*users).retry}, {"backfill", 2, jobs, (*users).backfill},
 	{"create DAG", 1, dags, (*users).createDAG}, {"edit DAG", 3, dags, (*users).editDAG}, {"pause or resume DAG", 4, dags, (*users).pauseDAG},
 	{"delete DAG", 1, dags, (*users).removeDAG}, {"start wave", 5, dags, (*users).startWave}, {"cancel wave", 3, dags, (*users).cancelWave},
-	{"resume wave", 5, dags, (*users).resumeWave}, {"mark task", 3, dags, (*users).markTask}, {"backfill DAG", 3, dags, (*users).backfillDAG},
+	{"resume wave", 5, dags, (*users).resumeWave}, {"mark task", 3, dags, (*users).markTask}, {"clear task", 3, dags, (*users).clearTask}, {"backfill DAG", 3, dags, (*users).backfillDAG},
 	{"cancel", 4, nothing, (*users).cancel}, {"move alias", 2, nothing, (*users).moveAlias},
 }
 
@@ -294,7 +294,7 @@ func (u *users) moveAlias() bool {
 	return true
 }
 
-// start asks for a run by hand, and now and then takes that back at once.
+// start triggers a run, and now and then takes that back at once.
 func (u *users) start() bool {
 	m := u.living(anyJob)
 	if m == nil {
@@ -327,7 +327,7 @@ func (u *users) command(command engine.Command) {
 	command.Shard = engine.ShardOf(command.JobUID)
 	command.At = u.time.stamp()
 	switch command.Kind {
-	case engine.CommandRetry, engine.CommandResumeWave, engine.CommandMarkTask:
+	case engine.CommandRetry, engine.CommandResumeWave, engine.CommandMarkTask, engine.CommandClearTask:
 		w.truth.asked[command.ID] = &request{Command: command}
 	default:
 	}

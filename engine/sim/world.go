@@ -137,7 +137,7 @@ func (w *world) odds(probability float64) bool { return w.random.Float64() < pro
 
 func pick[T any](w *world, of ...T) T { return of[w.random.IntN(len(of))] }
 
-// Failure says what was found wrong.
+// Failure is a violation that was found.
 type Failure struct {
 	Invariant string
 	Detail    string

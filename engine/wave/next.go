@@ -98,9 +98,9 @@ func (w *Wave) start(task int, deleted bool, now time.Time) Move {
 	if len(items) == 0 {
 		return closed(dag.Skipped, "its list is empty")
 	}
-	for item := range items { // of a wave that goes on: what succeeded stays
-		if known := w.Known[engine.ItemRunID(w.ID, item, t.Name)]; known != nil && known.Status == engine.StatusSucceeded {
-			f.Ended(item, dag.Succeeded)
+	for item := range items { // of a resumed wave: what is not run again stays
+		if known := w.Known[engine.ItemRunID(w.ID, item, t.Name)]; known != nil {
+			f.Ended(item, StateOf(known.Status))
 		}
 	}
 	w.fans[task] = &fan{Fan: f, items: items}
@@ -158,7 +158,7 @@ func (w *Wave) blameRun(r *engine.Run) {
 // Done reports whether nothing of the wave is left to run, and nothing runs.
 func (w *Wave) Done() bool { return w.State.Done() && w.running == 0 }
 
-// End says how a wave that is done has ended.
+// End returns how a wave that is done has ended.
 func (w *Wave) End(now time.Time) {
 	switch w.State.Result() {
 	case dag.WaveSucceeded:
@@ -178,7 +178,7 @@ func (w *Wave) End(now time.Time) {
 	}
 }
 
-// Why says why a rule has closed a task.
+// Why returns why a rule has closed a task.
 func (w *Wave) Why(task int) string {
 	state, graph := w.State.State(task), w.Definition.Graph
 	if state == dag.Cancelled {

@@ -47,9 +47,18 @@ func (w *Wave) EndStopped(task int) (closed []int) {
 	return closed
 }
 
-// Resume goes on with a wave that has ended, as by asks, and returns the tasks that are decided anew: what succeeded stays. marked is the
-// task that a user has marked, "" for none: what was skipped after it is decided anew.
-func (w *Wave) Resume(by, marked string, now time.Time) (reset []int) {
+// Redo reports which tasks of a wave that has ended are run or decided again.
+type Redo struct {
+	// Marked is a task that a user has marked, "" for none: what was skipped after it is decided again.
+	Marked string
+	// Cleared is the task that a user has run again, "" for all that did not succeed.
+	Cleared string
+	Item    *int // of Cleared, only this item; nil for all
+	Alone   bool // Cleared without the tasks that come after it
+}
+
+// Resume resumes a wave that has ended, as by asks, and returns the tasks that are run or decided again.
+func (w *Wave) Resume(by string, redo Redo, now time.Time) (reset []int) {
 	w.CancelBy = ""
 	if now := now.Truncate(time.Microsecond); now.After(w.FinishedAt) {
 		w.Rests = append(slices.Clone(w.Rests), engine.WaveRest{From: w.FinishedAt, To: now})
@@ -57,8 +66,15 @@ func (w *Wave) Resume(by, marked string, now time.Time) (reset []int) {
 	w.Status, w.Reason, w.FinishedAt, w.Tally = engine.StatusRunning, "", time.Time{}, engine.WaveTally{}
 	w.Resumed++
 	w.By = by
-	w.active, w.first, w.firstAt = nil, "", time.Time{} // what failed is run again
-	if task, ok := w.Definition.Task(marked); ok {
+	w.active, w.first, w.firstAt = nil, "", time.Time{}
+	if task, ok := w.Definition.Task(redo.Cleared); ok {
+		cleared := []int{task}
+		if !redo.Alone {
+			cleared = append(cleared, w.Definition.Graph.Downstream(task)...)
+		}
+		return w.State.Clear(cleared...)
+	}
+	if task, ok := w.Definition.Task(redo.Marked); ok {
 		return w.State.Resume(task)
 	}
 	return w.State.Resume()
@@ -71,9 +87,6 @@ func (w *Wave) KeepMark(name string, as engine.Status, reset []int) []int {
 		return reset
 	}
 	closed, _ := w.State.Mark(task, StateOf(as))
-	if known := w.Known[engine.TaskRunID(w.ID, name)]; known != nil {
-		w.blameRun(known)
-	}
 	for _, other := range closed {
 		if !slices.Contains(reset, other) {
 			reset = append(reset, other)
@@ -82,24 +95,55 @@ func (w *Wave) KeepMark(name string, as engine.Status, reset []int) []int {
 	return slices.DeleteFunc(reset, func(other int) bool { return other == task })
 }
 
-// Again returns the runs of a task that is run again which are to be taken up. The list of a mapped one is made anew when its
-// turn comes: the tasks that it is made from may be run again, too. silent reports whether none of its runs would say that it
-// is run again: those items that did not succeed had never begun.
-func (w *Wave) Again(task int) (runs []*engine.Run, silent bool) {
-	name := w.Name(task)
-	if known := w.Known[engine.TaskRunID(w.ID, name)]; known != nil {
-		runs = append(runs, known)
-	}
-	f := w.fans[task]
-	if f == nil {
-		return runs, false
-	}
-	delete(w.fans, task)
-	single := len(runs)
-	for item := range f.Len() {
-		if known := w.Known[engine.ItemRunID(w.ID, item, name)]; known != nil && known.Status != engine.StatusSucceeded {
-			runs = append(runs, known)
+// Again is a task that is run or decided again.
+type Again struct {
+	Task int
+	Runs []*engine.Run // those that are to be taken up
+	// Silent reports whether none of its runs would say that it is run again: those items that did not succeed had never begun.
+	Silent bool
+}
+
+// Again returns which runs of the tasks that Resume has put back are to be taken up: what succeeded stays, unless its task was cleared or
+// comes after one that was. The list of a mapped one is recreated when its turn comes: the tasks that it is made from may be run
+// again, too.
+func (w *Wave) Again(reset []int, redo Redo) []Again {
+	known := map[string][]*engine.Run{}
+	for _, id := range slices.Sorted(maps.Keys(w.Known)) {
+		r := w.Known[id]
+		stays := r.Status == engine.StatusSucceeded && redo.Cleared == ""
+		if redo.Cleared == r.Task && redo.Item != nil {
+			stays = r.Item != nil && *r.Item != *redo.Item
+		}
+		if r.Item == nil || !stays {
+			known[r.Task] = append(known[r.Task], r)
 		}
 	}
-	return runs, len(runs) == single
+	var all []Again
+	for _, task := range reset {
+		_, mapped := w.fans[task]
+		delete(w.fans, task)
+		runs := known[w.Name(task)]
+		noItem := !slices.ContainsFunc(runs, func(r *engine.Run) bool { return r.Item != nil })
+		all = append(all, Again{Task: task, Runs: runs, Silent: mapped && noItem})
+	}
+	return all
+}
+
+// Cancelled returns the mapped tasks that were cancelled and stay so. Items of them that had not begun have no runs, and only the wave
+// said that they do not begin.
+func (w *Wave) Cancelled() []int {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.fans)), func(task int) bool { return w.State.State(task) != dag.Cancelled })
+}
+
+// Reopened takes up a run that had ended, for another attempt or another end: what it has left counts no more.
+func (w *Wave) Reopened(id string) {
+	delete(w.Known, id)
+	delete(w.results, id)
+}
+
+// BlameKnown finds what failed first of the runs that stay as they are, after Reopened for all others.
+func (w *Wave) BlameKnown() {
+	for _, id := range slices.Sorted(maps.Keys(w.Known)) {
+		w.blameRun(w.Known[id])
+	}
 }

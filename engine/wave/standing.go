@@ -101,7 +101,7 @@ func (s *Standing) Items(task int) (Items, bool) {
 	}, true
 }
 
-// Why says why a task was closed by its rule, or is about to be; "" for one that was not.
+// Why returns why a task was closed by its rule, or is about to be; "" for one that was not.
 func (s *Standing) Why(task int) string {
 	switch s.wave.State.State(task) {
 	case dag.Skipped, dag.UpstreamFailed, dag.Cancelled:
@@ -188,7 +188,7 @@ func (w *Wave) derive(p *past) {
 	}
 }
 
-// hold puts back the mapped tasks of a wave that goes on which are to be run again and have not begun: of these every
+// hold puts back the mapped tasks of a resumed wave which are to be run again and have not begun: of these every
 // item has ended or is to be run again, or the task has a run of its own that says so. They wait for what they need.
 func (w *Wave) hold(p *past, states []dag.State) {
 	if w.Resumed == 0 {
@@ -218,13 +218,13 @@ func (w *Wave) hold(p *past, states []dag.State) {
 		switch {
 		case single && root:
 			states[task] = dag.Ready
-		case !single && (root || judged.State(task) == dag.Ready): // it may have begun: its items go on
+		case !single && (root || judged.State(task) == dag.Ready): // it may have begun: its items continue
 			states[task] = dag.Running
 		}
 	}
 }
 
-// deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a wave that goes on, the task
+// deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a resumed wave, the task
 // that left the list may be run again, so that there is no list: then the task has succeeded before, and has no items but
 // those with runs.
 func (w *Wave) deriveFan(task int, known []itemState) {

@@ -14,7 +14,7 @@ type Wave struct {
 	engine.Wave
 	Definition *Definition
 	State      *dag.Wave
-	// Known are the wave's runs that had ended when it was read from the store: a resumed task goes on with its own.
+	// Known are the wave's runs that had ended when it was read from the store: a resumed task continues with its own.
 	Known map[string]*engine.Run
 
 	fans    map[int]*fan // mapped tasks that have begun
@@ -64,7 +64,7 @@ func (w *Wave) ByHand() bool {
 	return w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerEvent || w.Trigger == engine.TriggerBackfill
 }
 
-// atOnce reports whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.
+// atOnce reports whether no root of the wave waits for a slot any more: a resumed one has had all that it will have.
 func (w *Wave) atOnce() bool { return w.ByHand() || w.Resumed > 0 }
 
 // TakeSlot takes the slot of a root, and what brought it.
@@ -75,7 +75,7 @@ func (w *Wave) TakeSlot(root string, slot time.Time, cause engine.Trigger) {
 	}
 }
 
-// TriggerOf says what asked for the run of a task: the wave's roots were asked for as the wave was.
+// TriggerOf returns the trigger of a task's run: the wave's roots were asked for as the wave was.
 func (w *Wave) TriggerOf(task int) engine.Trigger {
 	if cause, ok := w.causes[w.Name(task)]; ok {
 		return cause

@@ -35,7 +35,7 @@ type Timer[T any] struct {
 	sequence uint64
 	wheel    *Wheel[T] // nil once the timer has fired or was cancelled
 
-	// The pairing heap: child is the first child, next the next sibling, and previous the one before, or the parent
+	// The pairing heap: child is the first child, next the next sibling, and previous the previous one, or the parent
 	// for a first child.
 	child, next, previous *Timer[T]
 

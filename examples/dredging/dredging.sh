@@ -14,7 +14,7 @@ dredge)
   exit 1
   ;;
 sound) echo "The channel is 9.5 metres deep" ;;
-alarm) echo "The harbour master is told: the dredger is aground, run $TIDEWHEEL_RUN_ID" ;;
+alarm) echo "The harbour master is notified: the dredger is aground, run $TIDEWHEEL_RUN_ID" ;;
 open) echo "The $2 is open again" ;;
 *)
   echo "say close, dredge, sound, alarm or open, not $1" >&2

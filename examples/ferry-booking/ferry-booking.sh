@@ -2,7 +2,7 @@
 # Books a crossing. The first attempt finds the booking office closed and asks to be tried again (exit 75, EX_TEMPFAIL);
 # the idempotency key, the same for every attempt, is what a real office would use to book only once.
 set -eu
-echo "booking ${TIDEWHEEL_IDEMPOTENCY_KEY:-by hand}, attempt ${TIDEWHEEL_ATTEMPT:-1}, fencing token ${TIDEWHEEL_FENCING_TOKEN:-none}"
+echo "booking ${TIDEWHEEL_IDEMPOTENCY_KEY:-manual}, attempt ${TIDEWHEEL_ATTEMPT:-1}, fencing token ${TIDEWHEEL_FENCING_TOKEN:-none}"
 if [ "${TIDEWHEEL_ATTEMPT:-1}" -lt 2 ]; then
   echo "the office is closed: asking to be tried again" >&2
   exit 75

@@ -3,7 +3,7 @@
 # An example of a shell program that Tidewheel runs. The log stands at the end of this file.
 set -eu
 
-echo "Harbour log, slot ${TIDEWHEEL_SLOT:-by hand}, attempt ${TIDEWHEEL_ATTEMPT:-1}"
+echo "Harbour log, slot ${TIDEWHEEL_SLOT:-none}, attempt ${TIDEWHEEL_ATTEMPT:-1}"
 sed '1,/^# --- log ---$/d' "$0" | sed 's/^# //' | awk '
   BEGIN { FS = "\t" }
   NF == 5 {

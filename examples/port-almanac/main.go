@@ -34,7 +34,7 @@ type highWater struct {
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(65) // bad data: never tried again
+		os.Exit(65) // bad data: never retried
 	}
 }
 

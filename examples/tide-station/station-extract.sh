@@ -14,7 +14,7 @@ readings | weather)
   echo "$rows rows of $1, epoch ${TIDEWHEEL_EPOCH:-none}"
   ;;
 bulletin)
-  echo "Storm surge bulletin, slot ${TIDEWHEEL_SLOT:-by hand}"
+  echo "Storm surge bulletin, slot ${TIDEWHEEL_SLOT:-none}"
   echo "The water stood up to $2 m above its prediction, with wind from the $3."
   ;;
 *)

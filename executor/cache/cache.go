@@ -24,7 +24,7 @@ const HeadSize = 512
 // Fetch opens the bytes with a digest (sha256, hex). Reading them may fail with a *DigestError.
 type Fetch func(ctx context.Context, digest string) (io.ReadCloser, int64, error)
 
-// DigestError says that bytes are not those that were asked for.
+// DigestError reports that bytes are not those that were asked for.
 type DigestError struct {
 	Want, Got string // sha256, hex
 }
@@ -152,7 +152,7 @@ func (c *Cache) Have(digest string) *File {
 	return file
 }
 
-// loaded reports whether nobody is at work on the entry's file. It is called with the lock.
+// loaded reports whether no goroutine is loading the entry's file. It is called with the lock.
 func (e *entry) loaded() bool {
 	select {
 	case <-e.ready:
@@ -240,7 +240,7 @@ func (c *Cache) release(e *entry) {
 	}
 }
 
-// Evict forgets a file that has turned out bad, so that the next Get fetches it anew. Who uses it may go on.
+// Evict forgets a file that has turned out bad, so that the next Get fetches it again. Who uses it may continue.
 func (c *Cache) Evict(f *File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,7 +292,7 @@ func (c *Cache) load(ctx context.Context, e *entry, verify bool) error {
 	err := c.download(ctx, e)
 	if errors.Is(err, syscall.ENOSPC) {
 		c.mu.Lock()
-		c.shrink(c.limit) // all that nobody uses
+		c.shrink(c.limit) // all unused files
 		c.mu.Unlock()
 		err = c.download(ctx, e)
 	}
@@ -323,7 +323,7 @@ func (e *entry) verify(ctx context.Context) error {
 	return nil
 }
 
-// fileMode lets everybody run and read a program, as scripts must be, and nobody change it.
+// fileMode makes a program readable and executable for every user, as scripts must be, and writable for none.
 const fileMode = 0o555
 
 func (c *Cache) download(ctx context.Context, e *entry) (err error) {

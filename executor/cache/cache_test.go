@@ -103,7 +103,7 @@ func TestContentIsWhatWasAskedFor(t *testing.T) {
 	get(t, c, bad).Release()
 }
 
-func TestManyWhoAskAtOnceFetchOnce(t *testing.T) {
+func TestConcurrentRequestsFetchOnce(t *testing.T) {
 	s := newShop()
 	s.gate = make(chan struct{})
 	c := open(t, t.TempDir(), 1<<20, s)
@@ -250,7 +250,7 @@ func TestFileThatWasChangedIsFetchedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsHadIsWhatGetGivesWithoutFetching(t *testing.T) {
+func TestHasReportsWhatGetReturnsWithoutFetching(t *testing.T) {
 	t.Parallel()
 	s := newShop()
 	digest := s.add([]byte("#!/bin/sh\n"))

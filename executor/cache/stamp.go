@@ -9,7 +9,7 @@ import (
 // program that runs as the executor's own user could change the files.
 type stamp struct {
 	info    os.FileInfo
-	changed time.Time // where the system reports it: unlike the time of modification, nobody can set it
+	changed time.Time // where the system reports it: unlike the modification time, a program cannot set it
 }
 
 func stampOf(info os.FileInfo) stamp { return stamp{info: info, changed: changeTime(info)} }

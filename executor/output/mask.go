@@ -52,7 +52,7 @@ func NewMask(token []byte, values ...[]byte) *Mask {
 	return &Mask{token: token, values: long}
 }
 
-// appendPieces cuts a text; the last piece overlaps the one before it, so that none is short.
+// appendPieces cuts a text; the last piece overlaps the previous one, so that none is short.
 func appendPieces(pieces []string, text string) []string {
 	if len(text) < MaskLeast {
 		return pieces

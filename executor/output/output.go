@@ -37,14 +37,14 @@ type Capture struct {
 	truncated int64  // bytes dropped at the limit
 	spill     io.Writer
 	failed    error
-	changed   chan struct{} // closed and replaced when something has come; nil while nobody waits
+	changed   chan struct{} // closed and replaced when something has come; nil while no caller waits
 	ended     bool
 }
 
 // New makes a capture.
 func New(config Config) *Capture { return &Capture{config: config} }
 
-// Mask says what is masked in all that is written from now on. It must be called before the first Write, or by its goroutine.
+// Mask sets what is masked in all that is written from now on. It must be called before the first Write, or by its goroutine.
 func (c *Capture) Mask(mask *Mask) { c.masker.mask = mask }
 
 // Write takes a piece. It blocks as long as the writer behind does. The end of the piece is held back if it may be the
@@ -166,7 +166,7 @@ func (c *Capture) Changed(size int64) <-chan struct{} {
 	return c.changed
 }
 
-// End says that nothing more comes.
+// End marks the end of the output.
 func (c *Capture) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -139,7 +139,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWriterThatFailsIsToldAndTheProgramGoesOn(t *testing.T) {
+func TestProgramContinuesWhenTheOutputWriterFails(t *testing.T) {
 	for name, spill := range map[string]func() (io.Writer, error){
 		"at once": func() (io.Writer, error) { return nil, errBroken },
 		"later":   func() (io.Writer, error) { return &broken{after: 3 * output.Keep}, nil },
@@ -158,7 +158,7 @@ func TestWriterThatFailsIsToldAndTheProgramGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhoWatchesIsTold(t *testing.T) {
+func TestChangedWakesFollowersOfTheOutput(t *testing.T) {
 	c := output.New(output.Config{Limit: 1 << 20})
 	changed := c.Changed(0)
 	go func() { _, _ = c.Write([]byte("hello")) }()

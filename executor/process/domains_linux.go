@@ -25,7 +25,7 @@ import (
 type domains struct {
 	abi            int
 	rights, scopes uint64
-	closed         []string // files and folders that programs cannot reach; what exists of them is found anew each time
+	closed         []string // files and folders that programs cannot reach; what exists of them is looked up each time
 	log            *slog.Logger
 
 	mu       sync.RWMutex
@@ -34,7 +34,7 @@ type domains struct {
 	rules    []rule
 	above    map[string]time.Time // the folders above what is closed, with the time of their last change
 	listed   time.Time
-	told     string // the folders that the log has named
+	logged   string // the folders that the log has named
 }
 
 // rule grants rights below a file or folder, which is open as O_PATH.
@@ -43,7 +43,7 @@ type rule struct {
 	rights uint64
 }
 
-// CheckOwnDomains says why programs would have no domains of their own, or what these would not keep them from.
+// CheckOwnDomains returns why programs would have no domains of their own, or what these would not keep them from.
 func CheckOwnDomains() (gaps []string, err error) {
 	abi, err := landlockABI()
 	return domainGaps(abi), err
@@ -73,7 +73,7 @@ func openDomains(threads *threads, config *Config) (*domains, error) {
 	return d, nil
 }
 
-// gaps says what the domains do not keep programs from.
+// gaps returns what the domains do not keep programs from.
 func (d *domains) gaps() []string {
 	if d == nil {
 		return nil
@@ -179,8 +179,8 @@ func (d *domains) list() error {
 // tell names in the log the folders in which programs miss something that their user could do.
 func (d *domains) tell(writable []string) {
 	slices.Sort(writable)
-	if folders := strings.Join(writable, " "); folders != d.told {
-		d.told = folders
+	if folders := strings.Join(writable, " "); folders != d.logged {
+		d.logged = folders
 		d.log.Info("programs cannot list these folders, nor make files right in them, because the executor's files lie below", "folders", folders)
 	}
 }

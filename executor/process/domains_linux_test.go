@@ -19,7 +19,7 @@ import (
 	"github.com/tidewheel/tidewheel/executor/process"
 )
 
-// unprivileged reports whether the caller goes on. A test that root runs is run again, as a user without rights, and
+// unprivileged reports whether the caller may continue. A test that root runs is run again, as a user without rights, and
 // ends with that.
 func unprivileged(t *testing.T) bool {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Folder is where one program works. Nobody else has it while the program lives.
+// Folder is where one program works. It belongs to that program alone while the program lives.
 type Folder struct {
 	Path string
 	Temp string // for TMPDIR, below Path

@@ -246,7 +246,7 @@ func (g *groups) bound(one *group, limits Limits) error {
 		if err := writeFile(filepath.Join(one.dir, "memory.max"), strconv.FormatInt(limits.Memory, 10)); err != nil {
 			return err
 		}
-		// Without these, it would swap, or lose one of its processes and go on. Older kernels and machines without
+		// Without these, it would swap, or lose one of its processes and continue. Older kernels and machines without
 		// swap lack the files.
 		_ = writeFile(filepath.Join(one.dir, "memory.swap.max"), "0")
 		_ = writeFile(filepath.Join(one.dir, "memory.oom.group"), "1")
@@ -346,7 +346,7 @@ func (one *group) ranOut() bool {
 }
 
 // killMembers kills all that lives in the cgroups of a Host's programs and began before an instant of clock, one by one
-// and again until nothing is left. It leaves the cgroups as they were: the Host may go on to use them (see spent).
+// and again until nothing is left. It leaves the cgroups as they were: the Host may continue to use them (see spent).
 func killMembers(dir string, timeout, instant time.Duration) {
 	deadline := time.Now().Add(timeout)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {

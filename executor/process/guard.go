@@ -47,12 +47,12 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 	life, group := arguments[0], arguments[1]
 	firstUser, users := parseUsers(arguments[2])
 	living := make(map[int]struct{})
-	told, failed := make(chan string), make(chan error, 1)
+	input, failed := make(chan string), make(chan error, 1)
 	go func() { // ends with the input, which ends with the executor
-		defer close(told)
+		defer close(input)
 		lines := bufio.NewScanner(in)
 		for lines.Scan() {
-			told <- lines.Text()
+			input <- lines.Text()
 		}
 		failed <- lines.Err()
 	}()
@@ -60,7 +60,7 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 	silent.Stop()
 	for {
 		select {
-		case line, ok := <-told:
+		case line, ok := <-input:
 			if !ok {
 				if group != "" {
 					killGroup(group)

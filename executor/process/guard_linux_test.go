@@ -16,7 +16,7 @@ import (
 )
 
 // An executor that dies at the instant at which the guardian is about to act hears nothing of it; its programs end all the same.
-func TestGuardianActsWhereNobodyHearsIt(t *testing.T) {
+func TestGuardianActsWithoutAReaderOfItsOutput(t *testing.T) {
 	life := filepath.Join(t.TempDir(), "life-x")
 	program := exec.Command("/bin/sleep", "1000")
 	program.Env = []string{process.Marker + "=" + life + "/1"}

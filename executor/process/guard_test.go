@@ -205,9 +205,9 @@ func TestProgramsOfASilentExecutorAreEnded(t *testing.T) {
 			t.Errorf("it was ended %s before the executor had to speak", silence-after)
 		}
 		if !host.Silenced(began) {
-			t.Error("nobody is said to have ended it")
+			t.Error("no ending is reported")
 		}
-		// An executor that speaks again goes on as before.
+		// An executor that speaks again continues as before.
 		host.Speak(time.Now().Add(silence))
 		host.Speak(time.Now().Add(time.Hour))
 		j = start(t, host, "sleep 0.5; exit 3")

@@ -20,7 +20,7 @@ const Marker = "TIDEWHEEL_WORK_DIR"
 // SweepEvery is how often processes that escaped are looked for where there are no cgroups.
 const SweepEvery = 10 * time.Second
 
-// Config says how a Host runs programs.
+// Config defines how a Host runs programs.
 type Config struct {
 	// Dir holds the folders of the programs. It is made if it is missing, and belongs to one Host at a time.
 	Dir string
@@ -169,7 +169,7 @@ func (h *Host) Share(name string, content []byte) (path string, err error) {
 	return path, nil
 }
 
-// Speak says that the executor is alive and speaks again until that instant. If it does not, all its programs are ended
+// Speak tells the guardian that the executor is alive and speaks again until that instant. If it does not, all its programs are ended
 // by the guardian, as if it were dead: it may be stopped, and must not be what keeps them alive. The zero time takes
 // that back. Without a guardian it does nothing.
 func (h *Host) Speak(until time.Time) {

@@ -36,7 +36,7 @@ func (h *Host) Isolation() Isolation {
 	return IsolationNone
 }
 
-// Gaps says what programs can do although each has a domain or namespaces of its own, as this kernel cannot prevent it.
+// Gaps returns what programs can do although each has a domain or namespaces of its own, as this kernel cannot prevent it.
 func (h *Host) Gaps() []string { return append(h.domains.gaps(), h.namespaces.gaps()...) }
 
 // Hides reports whether programs do not see the processes of other users.

@@ -55,7 +55,7 @@ func handledBy(abi int) (rights, scopes uint64) {
 	return rights, scopes
 }
 
-// domainGaps says what a domain of that version does not keep programs from.
+// domainGaps returns what a domain of that version does not keep programs from.
 func domainGaps(abi int) (gaps []string) {
 	if abi < truncateABI {
 		gaps = append(gaps, "truncate the executor's files (Linux 6.2 prevents it)")

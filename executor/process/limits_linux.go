@@ -12,7 +12,7 @@ import (
 )
 
 // resourceLimits are the limits of each of the program's processes. Where a controller keeps a limit for all of them
-// together, that one counts.
+// together, the largest one counts.
 func (p *Process) resourceLimits() (wanted []resourceLimit) {
 	if n := p.limits.OpenFiles; n > 0 {
 		most := uint64(n)
@@ -85,7 +85,7 @@ func (p *Process) watchMemory() {
 	}
 }
 
-// memory is what the program's processes hold that they share with nobody.
+// memory is the private memory of the program's processes.
 func (p *Process) memory() (used int64) {
 	if p.init != nil {
 		for pid := range descendants(p.pid) {

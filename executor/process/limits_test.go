@@ -65,7 +65,7 @@ func TestProgramWithLimitsThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
-func TestMostMemoryUsedIsTold(t *testing.T) {
+func TestPeakMemoryIsReported(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("Linux only")
 	}

@@ -31,7 +31,7 @@ func lockFolder(dir string) (*os.File, error) {
 }
 
 // hold locks an open file, and reports whether it still is what its name stands for: one that was removed between the
-// opening and the locking excludes nobody.
+// opening and the locking excludes no other process.
 func hold(file *os.File) (bool, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return false, err

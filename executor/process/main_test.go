@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/tidewheel/tidewheel/executor/process"
@@ -42,11 +43,12 @@ func TestMain(m *testing.M) {
 		default:
 			os.Exit(m.Run())
 		}
+		status := 0
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			status = 1
 		}
-		os.Exit(0)
+		syscall.Exit(status) // os.Exit waits for a second for other threads' races
 	}
 	os.Exit(m.Run())
 }

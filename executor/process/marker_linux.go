@@ -117,7 +117,7 @@ func bare(stat []byte) bool {
 	// The name, in brackets, may hold anything; then come the third field and those after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 49 {
-		return true // an old kernel, which does not tell
+		return true // an old kernel, which does not report it
 	}
 	flags, _ := strconv.ParseUint(fields[6], 10, 64)
 	from, to := fields[47], fields[48]

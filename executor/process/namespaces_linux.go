@@ -26,7 +26,7 @@ type namespaces struct {
 	init   []string // the command line of an init
 	within bool     // of a user namespace
 	scopes uint64   // of the Landlock domain of each program: abstract sockets are not shut in by namespaces
-	hidden []string // files and folders that programs do not find; what exists of them is found anew each time
+	hidden []string // files and folders that programs do not find; what exists of them is looked up each time
 
 	mu     sync.Mutex
 	shared []string // files in what is hidden that all programs may read
@@ -41,7 +41,7 @@ const (
 	reportFile = 4
 )
 
-// orders say what an init is to do. Without a Path it arranges everything, and starts nothing.
+// orders define what an init is to do. Without a Path it arranges everything, and starts nothing.
 type orders struct {
 	Path     string
 	Args     []string
@@ -97,7 +97,7 @@ func openNamespaces(threads *threads, config *Config, users *users) (*namespaces
 	return n, nil
 }
 
-// CheckNamespaces says why programs could not have namespaces of their own. The command line is that of a guardian.
+// CheckNamespaces reports why programs could not have namespaces of their own. The command line is that of a guardian.
 func CheckNamespaces(guardian []string) error {
 	threads, err := openThreads()
 	if err != nil {
@@ -108,7 +108,7 @@ func CheckNamespaces(guardian []string) error {
 	return err
 }
 
-// gaps says what programs can do although they have namespaces of their own.
+// gaps returns what programs can do although they have namespaces of their own.
 func (n *namespaces) gaps() []string {
 	if n == nil || n.scopes != 0 {
 		return nil
@@ -116,7 +116,7 @@ func (n *namespaces) gaps() []string {
 	return []string{"connect to abstract sockets of this machine (Linux 6.12 prevents it)"}
 }
 
-// cure says what an executor needs that cannot make namespaces, as far as that can be seen.
+// cure returns what an executor needs that cannot make namespaces, as far as that can be seen.
 func (n *namespaces) cure() string {
 	if !n.within {
 		return ": it has CAP_SYS_ADMIN, so that a filter of system calls or a security module (AppArmor, SELinux) withholds it: allow clone, mount, open_tree, move_mount and mount_setattr"

@@ -154,10 +154,10 @@ type said struct {
 
 func (*initProcess) ended() (word said, known bool) { return word, false }
 
-// CheckNamespaces says that only Linux has namespaces.
+// CheckNamespaces reports that only Linux has namespaces.
 func CheckNamespaces([]string) error { return errNoNamespaces }
 
-// CheckOwnDomains says that only Linux has domains.
+// CheckOwnDomains reports that only Linux has domains.
 func CheckOwnDomains() (gaps []string, err error) { return nil, errNoDomains }
 
 // Shield does nothing here.

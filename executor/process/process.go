@@ -23,11 +23,11 @@ type Command struct {
 	Before time.Time
 }
 
-// ErrLate says that a program was not started, because the time by which it must begin was over.
+// ErrLate means that a program was not started, because the time by which it must begin was over.
 var ErrLate = errors.New("process: the time is over by which the program must begin")
 
 // late reports whether it is too late for a program that must begin before an instant. The caller checks at the last
-// moment: an executor may be stopped at any point, and go on long after.
+// moment: an executor may be stopped at any point, and continue long after.
 func late(before time.Time) bool { return !before.IsZero() && !time.Now().Before(before) }
 
 // Limits bound a program; zero is no limit.
@@ -65,7 +65,7 @@ const (
 	drainLast  = 2 * time.Second
 	// readSize is what is read at once.
 	readSize = 128 << 10
-	// busyTries bounds how often a file that is still open for writing somewhere is tried again.
+	// busyTries bounds how often a file that is still open for writing somewhere is retried.
 	busyTries = 60
 )
 
@@ -86,12 +86,12 @@ type Process struct {
 	watch   chan struct{} // closed to end that; nil without it
 	watchs  sync.WaitGroup
 
-	mu     sync.Mutex
-	gone   bool // nothing may be signalled any more: another process may get the ids
-	killed bool
-	told   bool // the guardian knows of it
-	over   Over
-	peak   int64 // memory in use, as far as it was looked at
+	mu        sync.Mutex
+	gone      bool // nothing may be signalled any more: another process may get the ids
+	killed    bool
+	announced bool // the guardian knows of it
+	over      Over
+	peak      int64 // memory in use, as far as it was looked at
 }
 
 // sample looks at the memory that the program has used so far: at its end it cannot always be measured.

@@ -23,7 +23,7 @@ func pipe() (read, write int, err error) {
 }
 
 // widen makes the pipe of a program that prints much larger. It fails beyond the system's bound for a user, and all
-// goes on as before.
+// continues as before.
 func (p *Process) widen(fd int) {
 	if size, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err == nil && size < wideSize {
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, wideSize)
@@ -127,7 +127,7 @@ func peakMemory(pid string) int64 {
 
 func changeTime(stat *syscall.Stat_t) syscall.Timespec { return stat.Ctim }
 
-// clock is a time that is the same for all processes of the machine, and goes on while the machine sleeps.
+// clock is a time that is the same for all processes of the machine, and continues while the machine sleeps.
 func clock() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {

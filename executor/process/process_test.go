@@ -36,7 +36,7 @@ func needNamespaces(t testing.TB) {
 	}
 }
 
-// everyMode is modes, and once more in namespaces. What the test is told of process ids in these is not as it sees them.
+// everyMode is modes, and once more in namespaces. Process ids in these differ from those that the test sees.
 func everyMode(t *testing.T, test func(t *testing.T, host *process.Host)) {
 	modes(t, test)
 	t.Run("namespaces", func(t *testing.T) {
@@ -133,7 +133,7 @@ func (l *lines) String() string {
 	return l.all.String()
 }
 
-// ended waits until a process is gone: it is nobody's child here, so there is no event but that of its descriptor.
+// ended waits until a process is gone: it is not a child of this process, so the only event is that of its descriptor.
 func ended(t testing.TB, pid int) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
@@ -166,7 +166,7 @@ func number(t testing.TB, s string) int {
 	return n
 }
 
-func TestExitIsTold(t *testing.T) {
+func TestExitReportsCodeOutputAndUsage(t *testing.T) {
 	everyMode(t, func(t *testing.T, host *process.Host) {
 		j := start(t, host, "echo out; echo err >&2; exit 7")
 		exit := j.end(t, host)
@@ -207,7 +207,7 @@ func TestNothingOfAProgramOutlivesIt(t *testing.T) {
 		"in its group, holding the output":   "sleep 1000 & echo $!",
 		"in its group, silent":               "sleep 1000 >/dev/null 2>&1 & echo $!",
 		"ignoring signals":                   "(trap '' TERM INT HUP; sleep 1000) & echo $!",
-		"in a session, holding the output":   "setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.05",
+		"in a session, holding the output":   "setsid sh -c 'echo $$; : > said; exec sleep 1000' & while ! test -e said; do sleep 0.01; done",
 		"after its parent closed the output": "sleep 1000 & echo $!; exec >&- 2>&-; sleep 0.05",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestSignalGoesToTheWholeGroup(t *testing.T) {
 		if out := j.output.String(); exit.Code != 3 || !strings.Contains(out, "child\n") || !strings.Contains(out, "parent\n") {
 			t.Errorf("got %+v with output %q", exit, out)
 		}
-		j.Signal(syscall.SIGKILL) // after its end: nobody is hit
+		j.Signal(syscall.SIGKILL) // after its end: no process is hit
 		j.Kill()
 		if err := host.ReturnFolder(j.folder); err != nil {
 			t.Error(err)

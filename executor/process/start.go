@@ -58,7 +58,7 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		h.groups.put(p.group)
 		closeAll(read)
 		if feed != nil {
-			_ = feed.Close() // nobody reads
+			_ = feed.Close() // it is never read
 		}
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func closeAll(descriptors ...int) {
 	}
 }
 
-// StartError says why the system did not start a program.
+// StartError reports why the system did not start a program.
 type StartError struct {
 	Path string
 	Err  error // a syscall.Errno
@@ -178,7 +178,7 @@ func (h *Host) stdin(input []byte) (in int, feed *os.File, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	// What fits into the pipe needs nobody to wait for the program to read it.
+	// What fits into the pipe needs no goroutine that waits for the program to read it.
 	if len(input) <= unixPipeSize {
 		_ = unix.SetNonblock(write, true) // cannot fail on a pipe
 		if n, err := unix.Write(write, input); err == nil && n == len(input) {
@@ -202,6 +202,6 @@ func (h *Host) closeInput(in int, feed *os.File) {
 		closeAll(in)
 	}
 	if feed != nil {
-		_ = feed.Close() // nobody reads
+		_ = feed.Close() // it is never read
 	}
 }

@@ -22,7 +22,7 @@ type threads struct {
 	starts  chan start
 	closed  chan struct{}
 	workers sync.WaitGroup
-	// hides says why programs see the processes of other users; nil if they do not.
+	// hides reports why programs see the processes of other users; nil if they do not.
 	hides error
 	mount *os.File // the mount namespace of all threads; nil: the executor's own
 }
@@ -56,7 +56,7 @@ func openThreads() (*threads, error) {
 	return t, nil
 }
 
-// work is the life of a thread. It ends with its goroutine, as nobody else could use it. A thread that has started a
+// work is the life of a thread. It ends with its goroutine, as no other goroutine could use it. A thread that has started a
 // program in a domain is in that domain, too: another one takes its place. ready, if there is one, gets how it began.
 func (t *threads) work(ready chan<- error) {
 	runtime.LockOSThread()

@@ -14,7 +14,7 @@ import (
 )
 
 // users are the ids that a Host runs its programs as, each attempt as another one. They are a block of a range that
-// nobody else uses; a locked file keeps the block from other executors of the machine as long as this one or its
+// no other process uses; a locked file keeps the block from other executors of the machine as long as this one or its
 // guardian lives.
 type users struct {
 	first, count int
@@ -66,7 +66,7 @@ func claimUsers() (*users, error) {
 	return nil, err
 }
 
-// CheckOwnUsers says why programs would have no users of their own, or returns one that they would have.
+// CheckOwnUsers returns why programs would have no users of their own, or returns one that they would have.
 func CheckOwnUsers() (uid int, err error) {
 	u, err := claimUsers()
 	if err != nil {
@@ -153,7 +153,7 @@ func parseUsers(text string) (first, count int) {
 	if err != nil {
 		return 0, 0
 	}
-	count, _ = strconv.Atoi(other) // 0 kills nobody
+	count, _ = strconv.Atoi(other) // 0 kills no process
 	return first, count
 }
 
@@ -166,7 +166,7 @@ func (u *users) close() {
 	}
 }
 
-// oursAlone says why a folder, which anybody could have made, cannot be used.
+// oursAlone reports why a folder, which anybody could have made, cannot be used.
 func oursAlone(dir string) error {
 	var stat syscall.Stat_t
 	if err := syscall.Lstat(dir, &stat); err != nil {

@@ -63,19 +63,19 @@ func (p *Process) announce() {
 	if p.host.guardian == nil || p.group != nil {
 		return
 	}
-	p.told = true
+	p.announced = true
 	p.host.guardian.began(p.pid)
 }
 
 // end kills what the program has left behind. The program itself is a zombie still, so that its id and its group's
-// are nobody else's.
+// are not reused.
 func (p *Process) end() {
 	p.mu.Lock()
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // the zombie, at least
 	p.gone = true
 	killed := p.killed
 	p.mu.Unlock()
-	if p.told {
+	if p.announced {
 		p.host.guardian.gone(p.pid)
 	}
 	if p.group != nil {
@@ -160,7 +160,7 @@ func (p *Process) read(reader syscall.RawConn) error {
 			if n >= unixPipeSize {
 				p.widen(int(fd))
 			}
-			_, _ = p.sink.Write(buffer[:n]) // a sink that fails has said so elsewhere; the program goes on
+			_, _ = p.sink.Write(buffer[:n]) // a sink that fails has said so elsewhere; the program continues
 		}
 		return true
 	})

@@ -36,7 +36,7 @@ func TestTableIsSound(t *testing.T) {
 				t.Errorf("%s may import %s, which has no line", r.pkg, word)
 			}
 			if strings.HasPrefix(word, "cmd/") {
-				t.Errorf("%s may import %s, but nobody imports the command", r.pkg, word)
+				t.Errorf("%s may import %s, but no package imports the command", r.pkg, word)
 			}
 		}
 		for word := range strings.FieldsSeq(r.may) {
@@ -46,7 +46,7 @@ func TestTableIsSound(t *testing.T) {
 			}
 			inside := r.pkg == "web" || strings.HasPrefix(r.pkg, "web/") && word == "web/service"
 			if word == "web" || strings.HasPrefix(word, "web/") && !inside {
-				t.Errorf("%s may import %s, but nobody imports the web", r.pkg, word)
+				t.Errorf("%s may import %s, but no package imports the web", r.pkg, word)
 			}
 			if r.pure && !to.pure && r.pkg != "engine/sim" {
 				t.Errorf("%s is pure and may import %s, which is not", r.pkg, word)

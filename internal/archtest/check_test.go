@@ -107,7 +107,7 @@ func (f *file) checkArrow(spec *ast.ImportSpec, imported string) {
 	}
 }
 
-// testMayImport: test files may put real parts together, but nobody reaches up to the web or the command, and an
+// testMayImport: test files may put real parts together, but no package reaches up to the web or the command, and an
 // adapter is tested without the others.
 func testMayImport(from rule, imported string) bool {
 	if imported == "web" || strings.HasPrefix(imported, "web/") || strings.HasPrefix(imported, "cmd/") {

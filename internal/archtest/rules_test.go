@@ -1,6 +1,6 @@
 package archtest
 
-// rule says what one package may import. Paths are below the module's own, lists are separated by spaces.
+// rule defines what one package may import. Paths are below the module's own, lists are separated by spaces.
 type rule struct {
 	pkg string
 	// may lists the packages of Tidewheel that it may import; "*" is all of them.
@@ -30,9 +30,10 @@ var rules = []rule{
 	{pkg: "engine/plan", pure: true, may: "engine spec cron"},
 	{pkg: "engine/attempt", pure: true, may: "engine spec"},
 	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
-	{pkg: "engine/core", pure: true, may: "engine engine/plan engine/attempt engine/wave engine/wheel spec cron dag"},
+	{pkg: "engine/incident", pure: true, may: "engine engine/wheel spec"},
+	{pkg: "engine/core", pure: true, may: "engine engine/plan engine/attempt engine/wave engine/incident engine/wheel spec cron dag"},
 	{pkg: "engine/lease", pure: true, may: "engine"},
-	{pkg: "engine/shard", may: "engine engine/core engine/lease engine/wheel spec cron dag internal/sparse"},
+	{pkg: "engine/shard", may: "engine engine/core engine/lease engine/wheel spec cron dag internal/logthrottle"},
 	{pkg: "engine/sim", pure: true, may: "engine engine/attempt engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
 
 	{pkg: "secret", may: "engine", tests: "store/memory"}, // values that programs need: sealed by the web, opened by executors
@@ -44,15 +45,15 @@ var rules = []rule{
 
 	{pkg: "trigger", may: "engine spec", tests: "store/memory"}, // events that start runs
 
-	{pkg: "internal/tracing", may: "engine internal/sparse"}, // what runs did, for OpenTelemetry
-	{pkg: "internal/certs"},                                  // certificates from files that are replaced
+	{pkg: "internal/tracing", may: "engine internal/logthrottle"}, // what runs did, for OpenTelemetry
+	{pkg: "internal/certs"}, // certificates from files that are replaced
 	{pkg: "internal/certs/certstest"},
 	{pkg: "signing"}, // proofs that an engine made a message: made by engines, checked by executors
 
-	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
-	{pkg: "internal/sparse"},   // what shells say again and again while something is away
+	{pkg: "internal/runtoken"},    // what a program shows to the API: made by executors, checked by the web
+	{pkg: "internal/logthrottle"}, // one log line per second and subject
 
-	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output internal/runtoken internal/sparse"},
+	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output internal/runtoken internal/logthrottle"},
 	{pkg: "executor/process"}, // starting, bounding and ending programs: knows nothing of runs
 	{pkg: "executor/cache"},
 	{pkg: "executor/output"},
@@ -98,7 +99,7 @@ var rules = []rule{
 	{pkg: "internal/clientgen"},
 }
 
-// owners says which packages, and no others, may import a module. Test files are held to it too. A path stands for
+// owners defines which packages, and no others, may import a module. Test files are held to it too. A path stands for
 // all that begins with it.
 var owners = []struct{ module, packages string }{
 	{"go.mongodb.org/mongo-driver", "store/mongo"},

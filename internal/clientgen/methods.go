@@ -131,7 +131,7 @@ func pythonPath(path string) string {
 	}
 }
 
-// bodyOf says what an operation takes: the kind of its body, what that is in Python, and the kind of a body that is text, where it may
+// bodyOf returns what an operation takes: the kind of its body, what that is in Python, and the kind of a body that is text, where it may
 // be one; "" for none.
 func bodyOf(b *body) (kind, of, text string) {
 	if b == nil {
@@ -151,7 +151,7 @@ func bodyOf(b *body) (kind, of, text string) {
 	return "application/json", of, ""
 }
 
-// answerOf says what an operation returns in Python, and by which method of Transport it is asked for.
+// answerOf returns what an operation returns in Python, and by which method of Transport it is asked for.
 func answerOf(responses map[string]*response) (of, call string) {
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
 		if !strings.HasPrefix(status, "2") {

@@ -301,7 +301,7 @@ func TestSecretsAreMadeOnce(t *testing.T) {
 	}
 	for name, text := range before {
 		if after[name] != text {
-			t.Errorf("%s was made anew", name)
+			t.Errorf("%s was recreated", name)
 		}
 	}
 	if other, err := os.ReadFile(filepath.Join(secrets(t), "token")); err != nil || string(other) == before["token"] {

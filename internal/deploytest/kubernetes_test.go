@@ -257,7 +257,7 @@ func TestKubernetesNodesAreTaken(t *testing.T) {
 	}
 	for _, role := range []string{"engine", "web", "executor light", "executor medium", "executor heavy"} {
 		if roles[role] == "" {
-			t.Errorf("nobody is %s", role)
+			t.Errorf("no node is %s", role)
 		}
 	}
 }

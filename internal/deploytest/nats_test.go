@@ -48,7 +48,7 @@ func contents(t *testing.T, dir, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// The three servers of docker-compose.yml, on this machine: they become a cluster that keeps three copies, and let nobody
+// The three servers of docker-compose.yml, on this machine: they become a cluster that keeps three copies, and admit no client
 // in without the credentials.
 func TestNATSBecomesACluster(t *testing.T) {
 	dir := secrets(t)
@@ -122,7 +122,7 @@ func TestNATSBecomesACluster(t *testing.T) {
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
-	for { // until the three have found each other and a leader: before that nobody answers
+	for { // until the three have found each other and a leader: before that there is no answer
 		try, stop := context.WithTimeout(ctx, 2*time.Second)
 		stream, err := js.CreateStream(try, jetstream.StreamConfig{Name: "COPIES", Subjects: []string{"copies"}, Replicas: 3})
 		stop()

@@ -213,14 +213,14 @@ type series map[string]map[string]bool
 // metrics are those of a server with all roles, by name.
 func metrics(t *testing.T) map[string]series {
 	t.Helper()
-	known, err := told()
+	known, err := exported()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return known
 }
 
-var told = sync.OnceValues(func() (map[string]series, error) {
+var exported = sync.OnceValues(func() (map[string]series, error) {
 	path, err := built()
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func checkQuery(t *testing.T, where, query string, known map[string]series) {
 		}
 		metric := known[selector.Name]
 		if metric == nil {
-			t.Errorf("%s: no server tells the metric %q", where, selector.Name)
+			t.Errorf("%s: no server exports the metric %q", where, selector.Name)
 			return nil
 		}
 		used = append(used, metric)
@@ -65,7 +65,7 @@ func checkQuery(t *testing.T, where, query string, known map[string]series) {
 	})
 }
 
-func TestAlertsAskForWhatIsTold(t *testing.T) {
+func TestAlertsUseOnlyExportedMetrics(t *testing.T) {
 	groups, errs := rulefmt.Parse([]byte(read(t, "deploy/prometheus/alerts.yml")), false)
 	for _, err := range errs {
 		t.Error(err)
@@ -111,7 +111,7 @@ type board struct {
 	}
 }
 
-func TestDashboardShowsWhatIsTold(t *testing.T) {
+func TestDashboardUsesOnlyExportedMetrics(t *testing.T) {
 	var shown board
 	if err := json.Unmarshal([]byte(read(t, "deploy/grafana/tidewheel.json")), &shown); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestPrometheusAsksAllNodes(t *testing.T) {
 	}
 	for _, service := range p.Services {
 		if ours(&service) && !asked[service.Name] {
-			t.Errorf("nobody asks %s", service.Name)
+			t.Errorf("no server asks %s", service.Name)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestPrometheusAsksAllNodes(t *testing.T) {
 func TestPromtoolAcceptsRulesAndConfiguration(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Skip("promtool is not installed; TestAlertsAskForWhatIsTold parses the rules")
+		t.Skip("promtool is not installed; TestAlertsUseOnlyExportedMetrics parses the rules")
 	}
 	for _, check := range [][]string{
 		{"check", "rules", "--lint-fatal", filepath.Join(root, "deploy/prometheus/alerts.yml")},

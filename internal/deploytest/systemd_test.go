@@ -48,7 +48,7 @@ func readUnit(t *testing.T, path string) map[string][]string {
 func TestUnitsAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		file string
-		env  map[string]string // of the EnvironmentFile, as its comment tells
+		env  map[string]string // of the EnvironmentFile, as its comment says
 	}{
 		{"tidewheel.service", nil},
 		{"tidewheel-executor.service", map[string]string{

@@ -60,8 +60,8 @@ var editGuards = []mutant{
 	{
 		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
 		file: "engine/core/edit.go",
-		old:  "	schedule, def, goOn := j.schedule,",
-		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def, goOn := j.schedule,",
+		old:  "	schedule, def, inOrder := j.schedule,",
+		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def, inOrder := j.schedule,",
 	},
 	{
 		name: "paused-ahead", guard: "a pause by a clock that is ahead accounts for no slot before its time",

@@ -76,7 +76,7 @@ var executorGuards = []mutant{
 		name: "outlived-claim", guard: "an executor that was long in getting the lock claims nothing that may have been claimed and forgotten",
 		held: test{"executor", "^TestDeliveryThatIsTooOldIsNotClaimed$"},
 		file: prodAttempt,
-		old:  "	if delivery.Outlived() { // this process stood still",
-		new:  "	if false { // this process stood still",
+		old:  "	if delivery.Outlived() { // this process was suspended",
+		new:  "	if false { // this process was suspended",
 	},
 }

@@ -1,88 +1,83 @@
 package main
 
 const (
-	coreIncident = "engine/core/incident.go"
-	coreAlert    = "engine/core/alert.go"
+	incidentEntry  = "engine/incident/entry.go"
+	incidentLife   = "engine/incident/life.go"
+	incidentNotify = "engine/incident/notify.go"
+	incidentRuns   = "engine/incident/runs.go"
 )
 
 // incidentGuards are those of incidents, of which users are notified.
 var incidentGuards = []mutant{
 	{
-		name: "tell-after-commit", guard: "an incident is told once it is durable",
-		file: coreIncident,
-		old:  "		u := c.unwritten(i.UID)\n		u.after = append(u.after, i.notifying.effect(i))\n",
-		new:  "		c.perform(i.notifying.effect(i))\n",
+		name: "notify-after-commit", guard: "users are notified of an incident once it is durable",
+		file: incidentLife,
+		old:  "	b.touch(e)\n}\n\n// end takes a good sign",
+		new:  "	b.touch(e)\n	if e.due() {\n		b.outlet.Notify(e.notice())\n	}\n}\n\n// end takes a good sign",
 	},
 	{
-		name: "tell-again", guard: "what the notifier did not take is told again",
-		file: coreIncident,
-		old:  "		c.setTimer(&i.timer, c.now.Add(wait), timer{kind: timerNotify, of: i})\n		return\n",
+		name: "notify-again", guard: "the notifier gets again what it did not take",
+		file: incidentNotify,
+		old:  "		b.wakeAt(e, b.now.Add(wait))\n		return\n",
 		new:  "		_ = wait\n		return\n",
 	},
 	{
-		name: "tell-after-take-over", guard: "what is not told is told after a take-over",
-		file: coreIncident,
-		old:  "		if c.toNotify(i) {\n			c.perform(i.notifying.effect(i))\n		}\n",
+		name: "notify-after-take-over", guard: "the notifier gets after a take-over what it may not have",
+		file: incidentNotify,
+		old:  "		if e.due() {\n			b.outlet.Notify(e.notice())\n		}\n",
 		new:  "",
 	},
 	{
-		name: "tell-end-before-next", guard: "the end of an incident is told before its place is taken",
-		file: coreIncident,
-		old:  "	case !i.Over.IsZero() && i.Next == nil:\n",
-		new:  "	case !i.Over.IsZero() && i.Next == nil && i.Run == \"\":\n		i.Incident = c.newIncident(s, i)\n		i.Since = c.instant()\n	case !i.Over.IsZero() && i.Next == nil:\n",
+		name: "notify-end-before-next", guard: "users are notified of the end of an incident before its place is taken",
+		file: incidentLife,
+		old:  "	case !e.Over.IsZero() && e.Next == nil:\n",
+		new:  "	case !e.Over.IsZero() && e.Next == nil && e.Run == \"\":\n		e.Incident = successor(s, e)\n		e.Since = b.instant()\n	case !e.Over.IsZero() && e.Next == nil:\n",
 		more: []edit{{
-			coreIncident, "	case !i.Over.IsZero():\n		into = i.Next\n",
-			"	case !i.Over.IsZero() && i.Next == nil:\n	case !i.Over.IsZero():\n		into = i.Next\n",
+			incidentLife, "	case !e.Over.IsZero():\n		into = e.Next\n",
+			"	case !e.Over.IsZero() && e.Next == nil:\n	case !e.Over.IsZero():\n		into = e.Next\n",
 		}},
 	},
 	{
-		name: "tell-fence", guard: "an answer about an earlier incident of the same kind is no answer about the present one",
+		name: "notify-fence", guard: "an answer about an earlier incident of the same kind is no answer about the present one",
 		held: test{"engine/core", "^TestAnswerAboutAnEarlierIncidentChangesNothing$"},
-		file: coreIncident,
-		old:  "	if !i.current || !i.Since.Equal(e.Since) || i.notifying",
-		new:  "	if !i.current || i.notifying",
+		file: incidentNotify,
+		old:  "	if !e.current || !e.Since.Equal(since) || e.notifying",
+		new:  "	if !e.current || e.notifying",
 	},
 	{
-		name: "tell-begin-first", guard: "the beginning is told before the end",
-		file: coreIncident,
-		old:  "	case !i.Notified:\n		i.notifying = notifyBeginning\n",
-		new:  "	case !i.Notified && i.Over.IsZero():\n		i.notifying = notifyBeginning\n",
+		name: "notify-begin-first", guard: "users are notified of the beginning before the end",
+		file: incidentEntry,
+		old:  "	case !e.Notified:\n		e.notifying = notifyBeginning\n",
+		new:  "	case !e.Notified && e.Over.IsZero():\n		e.notifying = notifyBeginning\n",
 	},
 	{
 		name: "incident-with-failure", guard: "what failed is written with its incident",
-		file: coreAlert,
-		old:  "			c.sign(s, spec.AlertFailed, signOf(&r.Run, whyFailed(&r.Run)))\n",
+		file: incidentRuns,
+		old:  "			b.begin(own, spec.AlertFailed, signOf(r, whyFailed(r)))\n",
 		new:  "",
 	},
 	{
 		name: "incident-over", guard: "a success ends what failed",
-		file: coreAlert,
-		old:  "			c.over(s, spec.AlertFailed, good)\n",
+		file: incidentRuns,
+		old:  "	b.endOf(s, spec.AlertFailed, by)\n",
 		new:  "",
 	},
 	{
 		name: "incident-dropped", guard: "a definition that is gone, or asks no more, leaves no incident",
-		file: coreIncident,
-		old:  "		if i.current && i.Task == s.task && !s.alerts.Asks(i.Alert) {\n",
+		file: incidentLife,
+		old:  "		if e.current && e.Task == s.Task && !s.Alerts.Asks(e.Alert) {\n",
 		new:  "		if false {\n",
 	},
 	{
-		name: "incident-dropped-untold", guard: "what was dropped before its commit is not told",
-		held: test{"engine/core", "^TestWhatIsNotAskedForAnyMoreGoesSilently$"},
-		file: coreIncident,
-		old:  "		return is && notify.ID == i.ID\n",
-		new:  "		return is && notify.ID == \"\"\n",
-	},
-	{
 		name: "silence-paused", guard: "what is paused does not fall silent",
-		file: coreIncident,
-		old:  "	case s.paused && i.current && i.Count == 0:\n		c.dropIncident(i)\n",
+		file: incidentLife,
+		old:  "	case s.Paused && e.current && e.Count == 0:\n		b.drop(e)\n",
 		new:  "",
 	},
 	{
 		name: "silence-put-off", guard: "a success puts the silence off",
-		file: coreAlert,
-		old:  "			c.putOff(s, c.now, good)\n",
+		file: incidentRuns,
+		old:  "	b.putOff(s, b.now, by)\n",
 		new:  "",
 	},
 	{

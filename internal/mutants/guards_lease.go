@@ -9,7 +9,7 @@ const (
 // leaseGuards are those of the leases of shards.
 var leaseGuards = []mutant{
 	{
-		name: "lease-answer-late", guard: "an answer of before the table was lost is not believed of the one that is told since",
+		name: "lease-answer-late", guard: "an answer from before the table was lost is not applied to the table that is read since",
 		held: test{"engine/lease", "^TestAnAnswerOfBeforeTheTableWasLostHidesNothing$"},
 		file: keeper,
 		old:  "	if !in.Sent.Before(k.lostAt) {",

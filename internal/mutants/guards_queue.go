@@ -88,14 +88,14 @@ var queueGuards = []mutant{
 		new:  "		if true {\n",
 	},
 	{
-		name: "unlock-fence", guard: "a release that arrives late frees nobody else's lock",
+		name: "unlock-fence", guard: "a release that arrives late frees no lock of another holder",
 		held: test{"queue/jetstream", "^TestEmbedded$/^unlocking_with_a_revision_of_before_does_nothing$"},
 		file: prodLock,
 		old:  "		message.set(headerTTL, ttlHeader(time.Second))\n		sequence, err := q.publish(ctx, message, &revision)\n",
 		new:  "		message.set(headerTTL, ttlHeader(time.Second))\n		sequence, err := q.publish(ctx, message, nil)\n",
 	},
 	{
-		name: "lock-overdue", guard: "a lock that stands for longer than its life is nobody's",
+		name: "lock-overdue", guard: "a lock that stands for longer than its life has no holder",
 		held: test{"queue/jetstream", "^TestLockThatTheServerForgetsToRemoveIsTaken$"},
 		file: prodLock,
 		old:  "		if q.overdue.is(",
@@ -109,7 +109,7 @@ var queueGuards = []mutant{
 		new:  "l != nil && l.until > 0 {\n		return l",
 	},
 	{
-		name: "redelivered", guard: "a task that nobody acknowledges is delivered again",
+		name: "redelivered", guard: "an unacknowledged task is delivered again",
 		also: "queue/jetstream's tests",
 		file: simQueue,
 		old:  "		q.redeliver(next, q.ackWait)\n",

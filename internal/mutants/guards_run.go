@@ -98,8 +98,8 @@ var runGuards = []mutant{
 		name: "dropped-anew", guard: "a task that the queue has let go is not published again under its number",
 		held: test{"engine/core", "^TestTranscripts$/^waits$"},
 		file: "engine/core/run_result.go",
-		old:  "	c.revokeAttempt(r, r.Attempt)\n",
-		new:  "	c.afterCommit(r, c.publish(r, true))\n",
+		old:  "		c.revokeAttempt(c.runs[e.Run], e.Attempt)\n",
+		new:  "		c.afterCommit(c.runs[e.Run], c.publish(c.runs[e.Run], true))\n",
 	},
 	{
 		name: "republish", guard: "what is queued, and neither waits nor is claimed, is published again",
@@ -218,7 +218,7 @@ var runGuards = []mutant{
 		new:  "	r.Failures++",
 	},
 	{
-		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
+		name: "cancel-resent", guard: "a cancellation is sent until the attempt ends",
 		held: test{"engine/core", "^TestTranscripts$/^cancel$"},
 		file: "engine/core/run_cancel.go",
 		old:  "		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})",
@@ -245,7 +245,7 @@ var runGuards = []mutant{
 		new:  "		} else if false {\n			c.setTimer",
 	},
 	{
-		name: "start-terminal", guard: "a start asked for again does not start what has ended",
+		name: "start-terminal", guard: "a repeated start does not start what has ended",
 		file: coreCommand,
 		old:  "if e.Run == nil && e.Command.Run != nil {",
 		new:  "if e.Command.Run != nil {",

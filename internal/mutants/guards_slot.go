@@ -36,8 +36,8 @@ var slotGuards = []mutant{
 	{
 		name: "turn-by-turn", guard: "slots of a root that come one wave after the other wait for their turn",
 		file: coreOverdue,
-		old:  "		if j.takesTurns() {\n",
-		new:  "		if j.takesTurns() && false {\n",
+		old:  "		if j.catchesUpInOrder() {\n",
+		new:  "		if j.catchesUpInOrder() && false {\n",
 	},
 	{
 		name: "turn-behind", guard: "a slot that comes while others wait for their turn waits behind them",
@@ -71,8 +71,8 @@ var slotGuards = []mutant{
 		name: "turn-edited", guard: "an edit of the policy ends a catch-up",
 		held: test{"engine/core", "^TestAnEditOfThePolicyEndsTheCatchUp$"},
 		file: coreEdit,
-		old:  "	if !goOn {",
-		new:  "	if false && !goOn {",
+		old:  "	if !inOrder {",
+		new:  "	if false && !inOrder {",
 	},
 	{
 		name: "missed-noted", guard: "a slot that is not brought back is in the ledger",

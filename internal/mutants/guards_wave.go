@@ -15,21 +15,49 @@ var waveGuards = []mutant{
 		new:  "definition == nil",
 	},
 	{
-		name: "list-made-anew", guard: "a mapped task that is run again makes its list anew, as after a restart",
-		held: test{"engine/core", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
+		name: "cleared", guard: "what a user has cleared is run again though it succeeded",
+		also: "TestClearedMappedTaskRunsAllOfItsItemsAgain",
 		file: "engine/wave/resume.go",
-		old:  "	delete(w.fans, task)\n",
+		old:  "		stays := r.Status == engine.StatusSucceeded && redo.Cleared == \"\"\n",
+		new:  "		stays := r.Status == engine.StatusSucceeded\n",
+	},
+	{
+		name: "cleared-item", guard: "items that a user has not cleared stay as they are",
+		also: "TestOneItemOfAMappedTaskIsClearedAlone",
+		file: "engine/wave/resume.go",
+		old:  "		if redo.Cleared == r.Task && redo.Item != nil {\n			stays = r.Item != nil && *r.Item != *redo.Item\n		}\n",
 		new:  "",
 	},
 	{
-		name: "items-by-their-runs", guard: "a mapped task whose list is made anew has the items that have runs",
+		name: "cleared-cancelled", guard: "a mapped task that stays cancelled says so itself once its wave is resumed",
+		held: test{"engine/core", "^TestItemsThatNeverBeganAreRunWhenAClearedWaveIsResumed$"},
+		file: "engine/core/wave_resume.go",
+		old:  "		c.writeEnd(w, task, dag.Cancelled, e.Wave.Reason)\n",
+		new:  "		_, _ = dag.Cancelled, task\n",
+	},
+	{
+		name: "cleared-outputs", guard: "what a cleared run had left counts no more",
+		held: test{"engine/core", "^TestClearedTaskIsRunAgainWithWhatComesAfterIt$"},
+		file: "engine/attempt/life.go",
+		old:  "	r.Outputs, r.Artifacts = nil, nil\n",
+		new:  "",
+	},
+	{
+		name: "list-made-anew", guard: "a mapped task that is run again evaluates its list again, as after a restart",
+		held: test{"engine/core", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
+		file: "engine/wave/resume.go",
+		old:  "		delete(w.fans, task)\n",
+		new:  "",
+	},
+	{
+		name: "items-by-their-runs", guard: "a mapped task whose list is evaluated again has the items that have runs",
 		held: test{"engine/core", "^TestMappedTaskThatSucceededStaysSoWhileItsSourceRunsAgainAfterARestart$"},
 		file: "engine/wave/standing.go",
 		old:  "		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 		new:  "		return\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 	},
 	{
-		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
+		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is recorded though items stand for it",
 		held: test{"engine/core", "^TestSlotThatAnEditTookAwayIsRecordedThoughItemsStandForItsTask$"},
 		file: "engine/core/wave_run.go",
 		old:  "		c.dropPrepared(r, engine.ReasonEdited)",
@@ -70,14 +98,14 @@ var waveGuards = []mutant{
 		new:  "	if w := d.open; w != nil && w.ID != r.Wave {\n		d.open = nil\n	}\n	if true {\n		c.goRoot(r)",
 	},
 	{
-		name: "wave-by-hand-waits", guard: "what is asked for by hand waits for the open wave",
+		name: "wave-by-hand-waits", guard: "a manual wave waits for the open wave",
 		file: "engine/core/wave_open.go",
 		old:  "	if d.open != nil || d.def == nil {\n",
 		new:  "	if d.def == nil {\n",
 		more: []edit{{"engine/core/settle.go", "	if d.open == nil { // a run", "	if true { // a run"}, {"engine/core/wave_open.go", "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
 	},
 	{
-		name: "wave-later", guard: "a wave that is asked for later does not begin before",
+		name: "wave-later", guard: "a wave that is requested for later does not begin before",
 		file: "engine/core/wave_open.go",
 		old:  "		case w.NotBefore.After(c.now):\n",
 		new:  "		case false:\n",
@@ -85,7 +113,7 @@ var waveGuards = []mutant{
 	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
 		file: "engine/core/state_dag.go",
-		old:  "	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {\n		return w.Epoch\n	}",
+		old:  "	if d.open != nil && !d.blocked(root) {\n		return d.open.Epoch\n	}",
 		new:  "",
 	},
 	{
@@ -95,7 +123,7 @@ var waveGuards = []mutant{
 		new:  "	if false {",
 	},
 	{
-		name: "wave-slot-accounted", guard: "a root's slot that waits for nobody is in the ledger",
+		name: "wave-slot-accounted", guard: "a root's slot that waits for no wave is in the ledger",
 		file: "engine/core/begin.go",
 		old:  "		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)\n		return\n	}\n	r := c.newTaskRun",
 		new:  "		return\n	}\n	r := c.newTaskRun",
@@ -140,7 +168,7 @@ var waveGuards = []mutant{
 		new:  "		if !r.Status.Terminal() {\n			w.learn(learned, &r)\n		}",
 	},
 	{
-		name: "wave-resume-succeeded", guard: "a wave that goes on does not start again what has succeeded",
+		name: "wave-resume-succeeded", guard: "a resumed wave does not start again what has succeeded",
 		file: "engine/core/wave_resume.go",
 		old:  "	c.restore(w, runs) //",
 		new:  "	c.restore(w, nil) //",
@@ -148,7 +176,7 @@ var waveGuards = []mutant{
 	{
 		name: "wave-resume-revision", guard: "a wave is resumed from the end that was seen",
 		file: "engine/core/command_wave.go",
-		old:  "e.Wave.Revision != e.Command.Revision || ",
+		old:  "w.Revision != e.Command.Revision, ",
 		new:  "",
 	},
 	{
@@ -165,13 +193,13 @@ var waveGuards = []mutant{
 		new:  "",
 	},
 	{
-		name: "wave-generation", guard: "a wave goes on with the definition that it began with",
+		name: "wave-generation", guard: "a wave continues with the definition that it began with",
 		file: "engine/core/run_make.go",
 		old:  "	r.spec, r.Generation = w.Definition.Job(task), w.Generation\n",
 		new:  "	r.spec, r.Generation = w.Definition.Job(task), w.dag.def.Generation\n",
 	},
 	{
-		name: "epoch-grows", guard: "epochs go on from the last one",
+		name: "epoch-grows", guard: "epochs continue from the last one",
 		file: "engine/core/load_dag.go",
 		old:  " epoch: s.LastEpoch,\n",
 		new:  "\n",
@@ -198,7 +226,7 @@ var waveGuards = []mutant{
 		new:  "return r != nil } // others",
 	},
 	{
-		name: "mark-decides-anew", guard: "what was skipped after a task that a user marks is decided anew",
+		name: "mark-decides-anew", guard: "what was skipped after a task that a user marks is decided again",
 		held: test{"engine/core", "^TestATaskThatWasSkippedRunsOnceWhatItNeedsIsMarkedAsSucceeded$"},
 		file: "engine/wave/resume.go",
 		old:  "		return w.State.Resume(task)\n",

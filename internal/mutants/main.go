@@ -152,7 +152,7 @@ func (h *hunt) all(ctx context.Context, mutants []mutant) error {
 		fmt.Fprintf(h.out, "passed over, because they are red without any mutation: seeds %v\n", h.anyhow)
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("nobody notices, or the list has no way to tell: %s", strings.Join(wrong, ", "))
+		return fmt.Errorf("no test turns red, or the list has no way to find out: %s", strings.Join(wrong, ", "))
 	}
 	fmt.Fprintln(h.out, "all mutants die")
 	return nil

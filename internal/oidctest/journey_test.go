@@ -78,7 +78,7 @@ func (p *product) root(args ...string) string {
 	return string(out)
 }
 
-// freeAddress is one that nobody listens at: the provider has to know it before the product starts.
+// freeAddress returns a free address: the provider has to know it before the product starts.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,7 +135,7 @@ func TestUserSignsInAtProviderAndGroupsDecide(t *testing.T) {
 		t.Errorf("the newest entry of the audit log: %+v, %v", entries.Items, err)
 	}
 
-	// A user with a password is nobody else, whatever the provider says.
+	// A user with a password stays that user, whatever the provider says.
 	id.user("2", "ada", []string{"tw-admins"})
 	newBrowser(t).signIn(id, p.url+"/jobs", "ada").says(t, 403, "signed you in as ada, and another user of this name is here")
 }

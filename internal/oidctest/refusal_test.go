@@ -334,8 +334,8 @@ func TestWrongSecretIsTheAdministratorsToMend(t *testing.T) {
 	newBrowser(t).signIn(id, s.url+"/jobs", "Olga").says(t, 503, "--oidc-client-secret-file")
 }
 
-// A provider that is away stops nothing else, and is asked again at the next login.
-func TestProviderThatIsAwayIsAskedAgain(t *testing.T) {
+// A provider that is unavailable stops nothing else, and is asked again at the next login.
+func TestUnavailableProviderIsRetried(t *testing.T) {
 	var (
 		away    atomic.Bool
 		handler atomic.Value

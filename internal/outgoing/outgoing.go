@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// ErrRefused says that an address belongs to the server's own network.
+// ErrRefused means that an address belongs to the server's own network.
 var ErrRefused = errors.New("this address is refused")
 
-// RefusedError says which address is refused, and why. It is an ErrRefused.
+// RefusedError reports which address is refused, and why. It is an ErrRefused.
 type RefusedError struct {
 	Address string
 	What    string // what it is, as in "a private address"

@@ -7,7 +7,7 @@
 //   - The executor, who alone knows the fencing token of the lock and when the program must end, seals both with the
 //     attempt's key (Seal). It can make tokens of attempts that it was given, and of no others.
 //
-// The web side needs only the server key to check a token (Key.Open): what the token says of itself tells which
+// The web side needs only the server key to check a token (Key.Open): the claims of the token say which
 // attempt's key it must be sealed with. Whether the attempt is still the run's present one is not for a token to say.
 //
 // It imports nothing of Tidewheel, and it alone sees the library of JSON Web Tokens.
@@ -36,9 +36,9 @@ const longest = 2048
 
 // Why a token opens nothing.
 var (
-	// ErrBad says that a token was not sealed with the key of the attempt that it names, or is none.
+	// ErrBad means that a token was not sealed with the key of the attempt that it names, or is none.
 	ErrBad = errors.New("this is no run's token")
-	// ErrExpired says that its time is over.
+	// ErrExpired means that its time is over.
 	ErrExpired = errors.New("the run's token has expired")
 )
 
@@ -59,7 +59,7 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// issuer and audience tell these tokens from others, should there ever be some.
+// issuer and audience distinguish these tokens from others, should there ever be some.
 const (
 	issuer   = "tidewheel"
 	audience = "effects"

@@ -139,7 +139,7 @@ func TestForgedTokenOpensNothing(t *testing.T) {
 		t.Errorf("without a server key: %v", err)
 	}
 	if _, err := key.Open(sealedWith(func(jwt.MapClaims) {}), noon); err != nil {
-		t.Errorf("the same by hand, unchanged: %v", err) // else the cases above prove nothing
+		t.Errorf("the same token rebuilt, unchanged: %v", err) // else the cases above prove nothing
 	}
 }
 

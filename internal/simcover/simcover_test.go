@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/cover"
 )
 
-// What is left out must be there: a list that has rotted hides what is reached by nobody.
+// What is left out must be there: an outdated list hides code that no world reaches.
 func TestWhatIsLeftOutIsThere(t *testing.T) {
 	others, err := parseOutside(outsideList)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *Core) step(now int) int {
 }
 `
 
-func TestBranchesAreToldByTheirFunctionAndLine(t *testing.T) {
+func TestBranchesAreReportedByFunctionAndLine(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "p.go"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)

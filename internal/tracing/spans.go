@@ -111,7 +111,7 @@ func beginning(run *engine.Run) time.Time {
 }
 
 // attempt sends the spans of an attempt, and of the waits before it. since is when the first of these began; last is when an attempt ended
-// whose end nobody has seen.
+// whose end was never observed.
 func (t *Tracer) attempt(run *engine.Run, a *engine.Attempt, parent trace.SpanContext, waits string, since, last time.Time) {
 	number := strconv.Itoa(a.N)
 	wait := func(name string, from, to time.Time) {
@@ -186,7 +186,7 @@ func aboutRun(run *engine.Run) []attribute.KeyValue {
 	return about
 }
 
-// failure says why something failed, "" if it did not.
+// failure returns why something failed, "" if it did not.
 func failure(status engine.Status, why string) string {
 	failures := []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead}
 	if !slices.Contains(failures, status) {

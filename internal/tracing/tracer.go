@@ -20,7 +20,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/tidewheel/tidewheel/internal/sparse"
+	"github.com/tidewheel/tidewheel/internal/logthrottle"
 )
 
 // The variables of OpenTelemetry that are looked at here; its SDK reads the others.
@@ -174,18 +174,18 @@ func (c *counting) OnEnd(span sdk.ReadOnlySpan) {
 // exporter counts what the collector takes, and logs now and then that it takes nothing.
 type exporter struct {
 	sdk.SpanExporter
-	counts  *counts
-	log     *slog.Logger
-	sayings sparse.Sayings
+	counts   *counts
+	log      *slog.Logger
+	throttle logthrottle.Throttle
 }
 
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		e.counts.failed.Add(int64(len(spans)))
-		if suppressed, say := e.sayings.Say("not taken", time.Now()); say {
-			e.log.Warn("the collector does not take traces; they are dropped", "error", err, "suppressed", suppressed)
+		if suppressed, ok := e.throttle.Allow("not taken", time.Now()); ok {
+			e.log.Warn("the collector does not accept traces; dropped them", "error", err, "suppressed", suppressed)
 		}
-		return nil // it is reported already; the SDK would report it to the process's global handler
+		return nil // logged here; the SDK would report it to the process's global handler
 	}
 	e.counts.sent.Add(int64(len(spans)))
 	return nil

@@ -56,7 +56,7 @@ func slackOf(m *notify.Message) slackMessage {
 	return out
 }
 
-// moreOf says how much of a digest is not shown.
+// moreOf returns how much of a digest is not shown.
 func moreOf(m *notify.Message) string {
 	return fmt.Sprintf("%d more: the page of notifications lists them all.", len(m.Data.Messages)-mostShown)
 }

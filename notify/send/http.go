@@ -76,7 +76,7 @@ func (h *HTTP) Send(ctx context.Context, letter *notify.Letter) (answer string, 
 		return "", failed(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	read, _ := io.ReadAll(io.LimitReader(response.Body, mostBody)) // the status says whether it was taken
+	read, _ := io.ReadAll(io.LimitReader(response.Body, mostBody)) // the status reports whether it was taken
 	return h.judge(response, answerOf(response, read))
 }
 
@@ -112,7 +112,7 @@ func answerOf(response *http.Response, body []byte) string {
 	return strings.TrimSpace(response.Status + " " + line)
 }
 
-// judge says what an answer means.
+// judge returns what an answer means.
 func (h *HTTP) judge(response *http.Response, answer string) (string, error) {
 	switch status := response.StatusCode; {
 	case status >= 200 && status < 300:

@@ -19,7 +19,7 @@ import (
 	"github.com/tidewheel/tidewheel/notify"
 )
 
-// MailConfig says how e-mail is sent.
+// MailConfig defines how e-mail is sent.
 type MailConfig struct {
 	Host     string
 	Port     int

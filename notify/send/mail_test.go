@@ -174,8 +174,8 @@ func TestMailGoesByTLSAndWithALogin(t *testing.T) {
 	}
 }
 
-// A certificate that nobody vouches for is refused, also where STARTTLS is optional.
-func TestMailIsNotSentToAServerThatNobodyVouchesFor(t *testing.T) {
+// An untrusted certificate is refused, also where STARTTLS is optional.
+func TestMailIsNotSentToAServerWithAnUntrustedCertificate(t *testing.T) {
 	for _, direct := range []bool{true, false} {
 		p := newPost(t, direct, !direct)
 		p.roots = x509.NewCertPool()
@@ -186,7 +186,7 @@ func TestMailIsNotSentToAServerThatNobodyVouchesFor(t *testing.T) {
 	}
 }
 
-// An address that the server does not know fails for good. What hangs, fails when the time is over, and is tried again.
+// An address that the server does not know fails for good. What hangs, fails when the time is over, and is retried.
 func TestMailThatIsRefusedFailsForGood(t *testing.T) {
 	p := newPost(t, false, false)
 	var failed *notify.SendError

@@ -173,7 +173,7 @@ func (o *outbox) check(exactly bool) {
 				repeated++
 			}
 		}
-		if want != 300 { // each of 200 begins, and half of them are told the end of
+		if want != 300 { // each of 200 begins, and the end of half of them is notified
 			o.Errorf("%s: there are %d deliveries, want 300", name, want)
 		}
 		if len(counts) != want {
@@ -331,7 +331,7 @@ func TestEachMessageArrivesWhateverIsKilled(t *testing.T) {
 						begin()
 					case 5:
 						process.dead.Store(true) // while it sends, perhaps
-						killed()                 // the one before; it has sent what it was sending
+						killed()                 // the previous one; it has sent what it was sending
 						killed = stop
 						begin()
 					}

@@ -65,7 +65,7 @@ func (r *receiver) stop() {
 	}
 }
 
-// fault draws what becomes of a message: "take", "refuse", or "take and break off", which its sender cannot tell from "break off".
+// fault draws what happens to a message: "take", "refuse", or "take and break off", which its sender cannot distinguish from "break off".
 func (r *receiver) fault() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -94,7 +94,7 @@ func (w *Watch) forget(id string) {
 	delete(w.left, id)
 }
 
-// isWrong says what is wrong with an executor that was there: nil if nothing is, or if that is not certain yet. forget says that it
+// isWrong returns what is wrong with an executor that was there: nil if nothing is, or if that is not certain yet. forget says that it
 // is not waited for any more.
 func (w *Watch) isWrong(now time.Time, id string, of seen, present []engine.Presence) (s *sign, forget bool) {
 	last, ever := w.lastSeen[id]

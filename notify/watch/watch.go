@@ -37,7 +37,7 @@ const (
 	page = 500
 )
 
-// Queue says which executors there are.
+// Queue reports which executors there are.
 type Queue interface {
 	// Executors lists those whose presence has not ended.
 	Executors(ctx context.Context) ([]engine.Presence, error)
@@ -57,9 +57,9 @@ type Ledger struct {
 type Config struct {
 	Records engine.Records
 	Queue   Queue
-	// Owners says which engine has each shard, "" where none has; nil: shards are not shared, and the only engine has all.
+	// Owners reports which engine has each shard, "" where none has; nil: shards are not shared, and the only engine has all.
 	Owners func(ctx context.Context) ([engine.Shards]string, error)
-	// LeaseTTL is how long the lease of an engine that died goes on.
+	// LeaseTTL is how long the lease of a dead engine lasts.
 	LeaseTTL time.Duration
 	Ledger   func() Ledger // nil: this node does not check it
 	// Rules returns what is asked for, and Notify makes the deliveries of an incident; see notify.
@@ -153,7 +153,7 @@ func (w *Watch) settle(ctx context.Context, now time.Time, alert spec.Alert, wro
 			continue
 		}
 		s, still := wrong[of]
-		errs = append(errs, w.goOn(ctx, now, &records[i], incident, asked, still, s, ended))
+		errs = append(errs, w.update(ctx, now, &records[i], incident, asked, still, s, ended))
 	}
 	for of, s := range wrong {
 		if !known[of] && asked {
@@ -211,8 +211,8 @@ func lost(err error) error {
 	return err
 }
 
-// goOn deals with an incident that is known.
-func (w *Watch) goOn(ctx context.Context, now time.Time, record *engine.Record, incident engine.Incident, asked, still bool, s sign, ended string) error {
+// update handles an incident that is already stored.
+func (w *Watch) update(ctx context.Context, now time.Time, record *engine.Record, incident engine.Incident, asked, still bool, s sign, ended string) error {
 	switch {
 	case !asked, still && now.Sub(incident.Since) > forgotten && incident.Alert == notify.AlertExecutorSilent:
 		return lost(w.config.Records.DeleteRecord(ctx, kind, record.Key, record.Revision)) // silently

@@ -22,19 +22,19 @@ type installation struct {
 	store *memory.Store
 	began time.Time
 
-	mu      sync.Mutex
-	present []engine.Presence
-	leaving []func(string)
-	owners  [engine.Shards]string
-	found   Ledger
-	rules   spec.Alerts
-	fails   int // so many times telling fails
-	told    map[string]engine.Incident
-	order   []string
+	mu       sync.Mutex
+	present  []engine.Presence
+	leaving  []func(string)
+	owners   [engine.Shards]string
+	found    Ledger
+	rules    spec.Alerts
+	fails    int // so many times telling fails
+	notified map[string]engine.Incident
+	order    []string
 }
 
 func newInstallation(t *testing.T) *installation {
-	i := &installation{T: t, store: memory.New(), began: time.Now(), told: map[string]engine.Incident{}}
+	i := &installation{T: t, store: memory.New(), began: time.Now(), notified: map[string]engine.Incident{}}
 	i.rules = spec.Alerts{
 		On: []spec.Alert{notify.AlertExecutorSilent, notify.AlertShardUnowned, notify.AlertLedger, spec.AlertRecovered}, To: []string{"ops"},
 	}
@@ -76,8 +76,8 @@ func (i *installation) tell(_ context.Context, incident engine.Incident) error {
 		what = "over "
 		key = what + incident.Key() + incident.Over.String() // what a delivery is identified by
 	}
-	if _, before := i.told[key]; !before {
-		i.told[key] = incident
+	if _, before := i.notified[key]; !before {
+		i.notified[key] = incident
 		i.order = append(i.order, what+incident.ID)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (i *installation) come(id, host string) {
 	i.change(func() { i.present = append(i.present, engine.Presence{ID: id, Host: host, Since: time.Now()}) })
 }
 
-// vanish ends a presence; withdrawn says whether the executor stopped in good order.
+// vanish ends a presence; withdrawn reports whether the executor stopped in good order.
 func (i *installation) vanish(id string, withdrawn bool) {
 	i.change(func() {
 		i.present = slices.DeleteFunc(i.present, func(p engine.Presence) bool { return p.ID == id })
@@ -169,7 +169,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestExecutorThatVanishesIsToldOnceByAllNodes(t *testing.T) {
+func TestVanishedExecutorIsNotifiedOnceByAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newInstallation(t)
 		for n := range 3 {
@@ -190,7 +190,7 @@ func TestExecutorThatVanishesIsToldOnceByAllNodes(t *testing.T) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
-		for key, incident := range i.told {
+		for key, incident := range i.notified {
 			if since := incident.Since.Sub(i.began); incident.Namespace != notify.Installation || !incident.Recovered || since > 65*time.Second {
 				t.Errorf("%s: %+v, after %s", key, incident, since)
 			}
@@ -222,7 +222,7 @@ func TestExecutorThatStopsInGoodOrderIsNotSilent(t *testing.T) {
 }
 
 // What a node saw is known to the one that takes its place.
-func TestExecutorThatVanishesWhileNoNodeWatchesIsTold(t *testing.T) {
+func TestExecutorThatVanishesWhileNoNodeWatchesIsNotified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newInstallation(t)
 		stop := i.start()
@@ -247,7 +247,7 @@ func TestExecutorThatVanishesWhileNoNodeWatchesIsTold(t *testing.T) {
 	})
 }
 
-func TestShardsWithoutAnOwnerAreToldAfterTwoLeases(t *testing.T) {
+func TestShardsWithoutAnOwnerAreNotifiedAfterTwoLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newInstallation(t)
 		i.start()
@@ -270,7 +270,7 @@ func TestShardsWithoutAnOwnerAreToldAfterTwoLeases(t *testing.T) {
 }
 
 // A node that has just started has looked at no slot, and does not end what another one has found.
-func TestLedgerDifferenceIsOverOnceANodeHasLookedAtAll(t *testing.T) {
+func TestLedgerDifferenceEndsAfterACompleteCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newInstallation(t)
 		stop := i.start()

@@ -168,7 +168,7 @@ const (
 	onItsWayPause = 10 * time.Millisecond
 )
 
-// errOnItsWay says that a message which is in the way has neither arrived nor been lost.
+// errOnItsWay means that a message which is in the way has neither arrived nor been lost.
 var errOnItsWay = fmt.Errorf("%w: another message is on its way", ErrUnavailable)
 
 // onItsWay reports, after a conflict, whether the subject's last message is the one that was expected. Then a cluster refuses

@@ -284,7 +284,7 @@ func BenchmarkDelivery(b *testing.B) {
 	reportQuantiles(b, lags)
 }
 
-// BenchmarkResult is the time from Report to the shard's handle, when nothing else goes on.
+// BenchmarkResult is the time from Report to the shard's handle, when nothing else runs.
 func BenchmarkResult(b *testing.B) {
 	q := benchQueue(b)
 	ctx, cancel := context.WithCancel(b.Context())

@@ -67,8 +67,8 @@ func TestConnectWaitsForAClusterToChooseItsLeader(t *testing.T) {
 }
 
 // The server that keeps a consumer may be lost without the connection, which is to another one. Then nothing ends the
-// requests that stood there: it must be noticed that nobody says any more that they stand.
-func TestPullAsksAgainWhereNobodyIsHeardOf(t *testing.T) {
+// requests that stood there: the client must notice that the heartbeats for them stop.
+func TestPullAsksAgainWithoutHeartbeats(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")
 	t.Cleanup(func() { shutdown(t, server) })
@@ -133,7 +133,7 @@ func startCluster(t *testing.T) *Queue {
 
 // A cluster refuses a message on a subject on which another message is not agreed on yet. The other message may be the
 // first try of the same: a sender that takes it for another sender's gives up an attempt, or a shard, of its own.
-func TestATryThatIsOnItsWayIsNobodyElses(t *testing.T) {
+func TestARetryIsNotMistakenForAnotherSender(t *testing.T) {
 	t.Parallel()
 	q := startCluster(t)
 	twice := func(do func() error) {

@@ -154,7 +154,7 @@ func later(message []byte) []byte {
 	return append([]byte(`{ "of_later" : [{"a": null, "b": ["}\""]}, -1.5e3, true] ,`+"\n"), message[1:]...)
 }
 
-// A message without its end is refused, and so is one that goes on.
+// A message without its end is refused, and so is one with more bytes after its end.
 func TestCodecRefusesDamage(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -199,7 +199,7 @@ func TestCodecErrors(t *testing.T) {
 }
 
 // TestCodecWritesNothingUnreadable spoils each piece of JSON, and each number with a fraction, that there is: the error
-// comes where the message is written, and not where nobody can do anything about it.
+// comes where the message is written, and not where it is too late to act on it.
 func TestCodecWritesNothingUnreadable(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 3))

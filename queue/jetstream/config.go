@@ -12,7 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/signing"
 )
 
-// Config says which NATS to use and how. Exactly one of Server and URL is required, and Logger.
+// Config defines which NATS to use and how. Exactly one of Server and URL is required, and Logger.
 type Config struct {
 	// Server is an embedded server of this process, reached without a port.
 	Server *Server
@@ -64,7 +64,7 @@ type Enrolled struct {
 	JWT func() (string, error)
 	// Key proves that they are this executor's.
 	Key *UserKey
-	// Embedded says that the NATS is embedded in a node of Tidewheel. It takes the credentials as a token: a NATS without an operator
+	// Embedded means that the NATS is embedded in a node of Tidewheel. It takes the credentials as a token: a NATS without an operator
 	// passes over JWTs.
 	Embedded bool
 

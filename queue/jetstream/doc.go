@@ -19,7 +19,7 @@
 // It is written to be cheap, because the queue is most of what a run costs (BenchmarkWholePath). Every request that
 // JetStream answers goes through one subscription and one table (requests.go), because a future, a subscription or a
 // goroutine for each message costs more than the message. One consumer reads the results of all shards that a process
-// owns (reader.go). Tasks and results are JSON, written and read by hand (codec.go). ADR 5 has the measurements.
+// owns (reader.go). Tasks and results are JSON, encoded and decoded by code of our own (codec.go). ADR 5 has the measurements.
 //
 // It may import engine, engine/shard and executor for their ports and words, spec, nats.go and nats-server. Nothing
 // else of Tidewheel may see NATS.

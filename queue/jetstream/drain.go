@@ -10,7 +10,7 @@ import (
 )
 
 // orderKept is how long an order to an executor is kept for it. An executor looks every few seconds, and remembers what
-// it was told: one that has not looked for so long is not among the living.
+// the last order: an executor that has not looked for so long is not among the living.
 const orderKept = time.Hour
 
 // OrderDrain leaves an order for an executor, in the place of one that was left before, and notifies it.
@@ -30,7 +30,7 @@ func (q *Queue) OrderDrain(ctx context.Context, executor string, order engine.Dr
 		return wrap(operation, err)
 	}
 	if err := q.hint(q.names.control(), engine.Control{Kind: engine.ControlDrain, Executor: executor}); err != nil {
-		q.log.Debug("an executor was not told of its order, and finds it by itself", "executor", executor, "error", err)
+		q.log.Debug("could not notify an executor of its drain order; it finds the order by itself", "executor", executor, "error", err)
 	}
 	return nil
 }

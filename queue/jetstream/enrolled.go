@@ -27,7 +27,7 @@ func (e *Enrolled) options() []nats.Option {
 		return []nats.Option{nats.UserJWT(e.current, e.Key.Sign)}
 	}
 	return []nats.Option{nats.Nkey(e.Key.Public(), e.Key.Sign), nats.TokenHandler(func() string {
-		text, _ := e.current() // without credentials the server refuses, and it is tried again
+		text, _ := e.current() // without credentials the server refuses, and it is retried
 		return text
 	})}
 }

@@ -77,7 +77,7 @@ func operatorSite(t *testing.T) site {
 
 const patienceOfTests = 30 * time.Second
 
-// enrolled makes who an executor is at a site, with credentials that engines make anew whenever they are asked for.
+// enrolled makes who an executor is at a site, with credentials that engines issue again on each request.
 func enrolled(t *testing.T, at site, engines *Queue, grant Grant) *Enrolled {
 	t.Helper()
 	key, _, err := NewUserKey()
@@ -108,7 +108,7 @@ func (h hybrid) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		for pause(following, 200*time.Millisecond) {
-			_ = h.executor.Renew() // while the connection is away it fails, and is tried again
+			_ = h.executor.Renew() // while the connection is unavailable it fails, and is retried
 		}
 	})
 	defer beside.Wait()
@@ -116,7 +116,7 @@ func (h hybrid) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	return h.executor.Pull(ctx, config, func(d executor.Delivery) { handle(patientDelivery{d}) })
 }
 
-// patientDelivery acknowledges until it is sent. A queue does not: what cannot be sent while the connection is made anew, for a pool that
+// patientDelivery acknowledges until it is sent. A queue does not: what cannot be sent while the connection is recreated, for a pool that
 // is new, comes again and finds the claim; the tests of a queue take a task once.
 type patientDelivery struct{ executor.Delivery }
 
@@ -327,7 +327,7 @@ func TestCredentialsThatAreNotGoodOpenNothing(t *testing.T) {
 	}
 }
 
-// A connection ends when its credentials expire, and goes on with those that were renewed.
+// A connection ends when its credentials expire, and continues with those that were renewed.
 func TestCredentialsAreRenewedWithoutAStop(t *testing.T) {
 	t.Parallel()
 	embedded, _ := embeddedSite(t)

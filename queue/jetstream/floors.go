@@ -24,7 +24,7 @@ type floor struct {
 	At time.Time `json:"at,omitzero"`
 }
 
-// passed says that a floor may go on to a place once it has reached a sequence: nobody is given what lies between.
+// passed records that a floor may advance to a place once it has reached a sequence: no executor is given what lies between.
 type passed struct {
 	behind uint64
 	to     floor
@@ -90,7 +90,7 @@ func (f *floors) arm() {
 	f.armed = true
 }
 
-// write stores what is not stored yet. It does not wait; what fails is tried again.
+// write stores what is not stored yet. It does not wait; what fails is retried.
 func (f *floors) write() {
 	f.mu.Lock()
 	f.armed = false

@@ -12,7 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// ForeignError says that a NATS is at the service of another store.
+// ForeignError reports that a NATS is at the service of another store.
 type ForeignError struct {
 	Address string
 	// Store is the identity of the other one.
@@ -26,7 +26,7 @@ func (e *ForeignError) Error() string {
 		"if the other one has just ended, wait for %s", e.Address, e.Store, e.For)
 }
 
-// ClaimFor says that this NATS serves a store, for the next ttl; *ForeignError if it serves another one. Every node with
+// ClaimFor records that this NATS serves a store, for the next ttl; *ForeignError if it serves another one. Every node with
 // that store says so again and again.
 func (q *Queue) ClaimFor(ctx context.Context, store string, ttl time.Duration) error {
 	if !engine.ValidID(store) {
@@ -68,7 +68,7 @@ func (q *Queue) Serves(ctx context.Context) (store string, err error) {
 	return string(last.data), nil
 }
 
-// AnnounceTaskKey says which key tasks are signed with now, so that an executor without it can say so at its start. Nobody
+// AnnounceTaskKey announces which key tasks are signed with now, so that an executor without it can say so at its start. A node does not
 // trusts a key because it is named here.
 func (q *Queue) AnnounceTaskKey(ctx context.Context, id string) error {
 	message := newOutgoing(q.names.entry("task-key"))
@@ -90,7 +90,7 @@ func (q *Queue) TaskKey(ctx context.Context) (id string, err error) {
 // an older node can pass over is none: a new field, a new subject, a new consumer.
 const protocol = 1
 
-// NewerError says that nodes of a newer version work on a NATS, which this one would misunderstand.
+// NewerError reports that nodes of a newer version work on a NATS, which this one would misunderstand.
 type NewerError struct {
 	Address string
 	// Found is their protocol, Known the newest that this version knows.

@@ -26,7 +26,7 @@ func TestQueueServesOneStoreAtATime(t *testing.T) {
 		t.Fatalf("another store is served: %v", err)
 	}
 	wantError(t, err, "a NATS of its own", "store-a")
-	for deadline := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(deadline); { // nobody speaks for the first any more
+	for deadline := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(deadline); { // the first claim expires
 		err = two.ClaimFor(t.Context(), "store-b", time.Minute)
 	}
 	if err != nil {

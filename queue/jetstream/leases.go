@@ -92,7 +92,7 @@ func leaseOperation(what string, shard int) string {
 	return "jetstream: " + what + " the lease of shard " + strconv.Itoa(shard)
 }
 
-// AnnounceEngine says that an engine is alive for the next ttl; with ttl 0 that it is not any more.
+// AnnounceEngine announces that an engine is alive for the next ttl; with ttl 0 that it is not any more.
 func (q *Queue) AnnounceEngine(ctx context.Context, presence engine.EnginePresence, ttl time.Duration) error {
 	if !engine.ValidID(presence.ID) {
 		return fmt.Errorf("jetstream: announce: %q is no engine id", presence.ID)
@@ -176,11 +176,11 @@ func (q *Queue) WatchLeases(ctx context.Context, handle func(lease.Input)) error
 }
 
 func (q *Queue) watchLeases(ctx context.Context, handle func(lease.Input)) error {
-	told := func() bool {
+	synced := func() bool {
 		handle(lease.Synced{})
 		return true
 	}
-	return q.watch(ctx, q.names.leases, []string{"shard.*", "engine.*"}, told, func(entry *stored) {
+	return q.watch(ctx, q.names.leases, []string{"shard.*", "engine.*"}, synced, func(entry *stored) {
 		if in := q.leaseInput(entry); in != nil {
 			handle(in)
 		}

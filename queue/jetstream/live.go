@@ -91,7 +91,7 @@ func hearMessages[T any](ctx context.Context, q *Queue, subject string, handle f
 		defer ticker.Stop()
 		again = ticker.C
 		if err := ask(); err != nil {
-			q.log.Debug("nobody was asked for output", "subject", subject, "error", err)
+			q.log.Debug("could not ask an executor for output", "subject", subject, "error", err)
 		}
 	}
 	for {
@@ -100,7 +100,7 @@ func hearMessages[T any](ctx context.Context, q *Queue, subject string, handle f
 			return nil
 		case <-again:
 			if err := ask(); err != nil {
-				q.log.Debug("nobody was asked for output", "subject", subject, "error", err)
+				q.log.Debug("could not ask an executor for output", "subject", subject, "error", err)
 			}
 		case message := <-messages:
 			var content T

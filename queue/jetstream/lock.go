@@ -53,7 +53,7 @@ func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder
 			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
 		}
 		if held.holder == holder && holder.Try != "" {
-			// Its own, from a try whose answer was lost. As that may be long ago, it begins anew.
+			// Its own, from a try whose answer was lost. As that may be long ago, its life restarts.
 			token, err := q.Refresh(ctx, key, holder, held.revision, ttl)
 			if !errors.Is(err, executor.ErrFenced) {
 				return token, err

@@ -73,7 +73,7 @@ func TestMarkers(t *testing.T) {
 	}
 	m.put("a", 8, start)
 	if got := m.take("a", start.Add(markerLife)); got != 0 {
-		t.Errorf("a marker that has expired is told: %d", got)
+		t.Errorf("a marker that has expired is reported: %d", got)
 	}
 	m.put("b", 9, start)
 	for i := range 4 {

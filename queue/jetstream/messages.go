@@ -63,7 +63,7 @@ func (o *outgoing) set(header, value string) {
 	o.used++
 }
 
-// free gives the memory back; nobody may use the message any more.
+// free gives the memory back; the caller must not use the message any more.
 func (o *outgoing) free() {
 	if cap(o.Data) > 64<<10 {
 		o.Data = nil
@@ -162,7 +162,7 @@ type nextQuestion struct {
 }
 
 // firstFrom returns the place of the first message of a subject from a sequence on, 0 if there is none. The stream's leader
-// answers: what was acknowledged before is seen, and no replica is asked that stands still.
+// answers: what was acknowledged before is seen, and no replica is asked that is suspended.
 func (q *Queue) firstFrom(ctx context.Context, stream, subject string, from uint64) (sequence uint64, at time.Time, err error) {
 	var answer struct {
 		Message struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// A task that was handed out and never acknowledged comes again and again. Once its claim may have been trimmed nobody is
+// A task that was handed out and never acknowledged comes again and again. Once its claim may have been trimmed no executor is
 // given it any more: who was given it first may have claimed and run it.
 func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
 	q := connect(t, Config{Server: startServer(t, t.TempDir(), ""), AckWait: 250 * time.Millisecond, ClaimWindow: time.Second})
@@ -72,14 +72,14 @@ func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
 	if window := q.config.ClaimWindow; time.Duration(latest.Load()) > window {
 		t.Errorf("it was handed out after %v; claims are kept for %v", time.Duration(latest.Load()), window)
 	}
-	// If nobody was running it after all, the engine is to see to it soon.
+	// If no executor was running it after all, the engine is to see to it soon.
 	select {
 	case wake := <-woken:
 		if want := (engine.Wake{Shard: task.Shard, Kind: engine.WakeTask, Key: task.Run, Attempt: 1}); wake != want {
-			t.Errorf("the engine was told %+v, want %+v", wake, want)
+			t.Errorf("the engine was notified of %+v, want %+v", wake, want)
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("the engine was not told")
+		t.Error("the engine was not notified")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestACopyThatMayHaveBeenPublishedBeforeIsNotHandedOutLate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-time.After(q.config.ClaimWindow) // nobody was there
+	<-time.After(q.config.ClaimWindow) // no engine was there
 	given := make(chan string, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	var pulling sync.WaitGroup

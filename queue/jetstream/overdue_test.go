@@ -33,7 +33,7 @@ func TestLockIsOverdueOnceItStoodUnchangedForLongerThanItsLife(t *testing.T) {
 		{2*life + 2*overdueAfter, "a", 2, false},
 		{sightingLife + 1, "a", 2, true}, // seen again meanwhile
 		{3*sightingLife + 2, "x", 9, false},
-		{4*sightingLife + 3, "b", 3, false}, // forgotten, and seen anew
+		{4*sightingLife + 3, "b", 3, false}, // forgotten, and seen again
 		{4*sightingLife + 3 + life + overdueAfter + 1, "b", 3, true},
 	} {
 		if got := o.is(look.key, look.revision, life, start.Add(look.after)); got != look.want {
@@ -42,7 +42,7 @@ func TestLockIsOverdueOnceItStoodUnchangedForLongerThanItsLife(t *testing.T) {
 	}
 }
 
-// An entry that the server does not remove keeps nobody out for ever, and no attempt alive.
+// An entry that the server does not remove locks no executor out for ever, and keeps no attempt alive.
 func TestLockThatTheServerForgetsToRemoveIsTaken(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")

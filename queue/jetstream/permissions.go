@@ -58,7 +58,7 @@ func (n *names) directGet(entry string) string {
 	return "$JS.API.DIRECT.GET.KV_" + n.leases + "." + entry
 }
 
-// inboxPrefix is where answers to an enrolled executor arrive; nobody else's do, and no other executor may listen there.
+// inboxPrefix is where answers to an enrolled executor arrive; no other answers do, and no other executor may listen there.
 func inboxPrefix(name string) string { return "_INBOX_" + name }
 
 // mayTake reports whether these permissions let an executor take the tasks of a pool.

@@ -27,10 +27,10 @@ const (
 	maxPools = engine.MaxPools
 	// poolRefresh is how long a publisher to a pool believes that the table has it.
 	poolRefresh = 5 * time.Minute
-	// poolKept is for how long a pool stays that is empty and that nobody publishes to. It is far above poolRefresh, so
-	// that nobody who believes in a pool publishes to one that is gone.
+	// poolKept is how long an empty pool stays without a publisher. It is far above poolRefresh, so
+	// that no engine publishes to a pool that it only believes to exist.
 	poolKept = 30 * time.Minute
-	// poolPause is for how long nobody looks for room after there was none.
+	// poolPause is how long the queue does not look for room after there was none.
 	poolPause = 5 * time.Second
 	// poolLook is how often an executor reads the table without a notification.
 	poolLook = 10 * time.Second
@@ -134,7 +134,7 @@ func (q *Queue) writePools(ctx context.Context, table poolTable, revision uint64
 	return err
 }
 
-// tooManyPoolsError says that no pool can be added.
+// tooManyPoolsError reports that no pool can be added.
 type tooManyPoolsError struct{ runsOn map[string]string }
 
 func (e *tooManyPoolsError) Error() string {
@@ -211,7 +211,7 @@ func (q *Queue) enterPool(ctx context.Context, wanted pool) error {
 	return nil
 }
 
-// SweepPools removes pools that nobody has published to for a while, at now, and in which nothing waits, and makes consumers that were
+// SweepPools removes pools without a recent publisher, at now, and in which nothing waits, and makes consumers that were
 // lost.
 func (q *Queue) SweepPools(ctx context.Context, now time.Time) error {
 	names, err := q.taskConsumers(ctx) // before the table is read: a pool that comes meanwhile is in it
@@ -280,7 +280,7 @@ func (q *Queue) dropPools(ctx context.Context, now time.Time) (left int, err err
 // tellOfPools lets executors read the table.
 func (q *Queue) tellOfPools() {
 	if err := q.conn.Publish(q.names.poolsChanged(), nil); err != nil {
-		q.log.Debug("executors were not told of a change of the pools, and find it by themselves", "error", err)
+		q.log.Debug("could not notify executors of a change of the pools; they find it by themselves", "error", err)
 	}
 }
 

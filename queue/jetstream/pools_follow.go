@@ -12,7 +12,7 @@ import (
 )
 
 // followPools lets a puller serve those pools of the table that it may, until ctx ends. It reads the table when it is
-// told that there is another pool, and from time to time, because what is told may be lost.
+// notified of another pool, and from time to time, because a notification may be lost.
 func (q *Queue) followPools(ctx context.Context, p *puller) {
 	if len(p.config.Labels) == 0 {
 		return // every pool asks for some

@@ -131,7 +131,7 @@ func TestPoolWhoseConsumersAreLost(t *testing.T) {
 }
 
 // With one free slot, a class with several sources must still ask one of them, even if it expects nothing from any.
-func TestSpreadAsksSomebody(t *testing.T) {
+func TestSpreadAlwaysAsksOneSource(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")
 	t.Cleanup(func() { shutdown(t, server) })
@@ -139,7 +139,7 @@ func TestSpreadAsksSomebody(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		for standing := range 1 << 3 {
 			if standing == 1<<3-1 {
-				continue // all stand: then nobody is to be asked
+				continue // all stand: then no source is to be asked
 			}
 			for turn := range 3 {
 				p := newPuller(q, executor.PullConfig{Slots: 8, Tiers: []spec.Tier{spec.TierLight}, PremiumWeight: 4}, func(executor.Delivery) {})

@@ -15,7 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Announce says that this executor is alive for the next ttl; with ttl 0 that it is not any more.
+// Announce announces that this executor is alive for the next ttl; with ttl 0 that it is not any more.
 func (q *Queue) Announce(ctx context.Context, presence engine.Presence, ttl time.Duration) error {
 	if !engine.ValidID(presence.ID) {
 		return fmt.Errorf("jetstream: announce: %q is no executor id", presence.ID)
@@ -90,7 +90,7 @@ func (q *Queue) depth(ctx context.Context, pool string, class spec.Class) (depth
 	if err != nil || info == nil {
 		return depth, err
 	}
-	// What an executor has given back counts as delivered at the server until it is acknowledged, however long nobody takes it.
+	// What an executor has given back counts as delivered at the server until it is acknowledged, however long no executor takes it.
 	depth.Claimed, depth.Pulls = uint64(max(info.AckPending, 0)), info.Waiting
 	depth.Waiting = info.Pending + depth.Claimed
 	if depth.Waiting > 0 {

@@ -46,7 +46,7 @@ func TestOnlyExecutorsThatWithdrawLeave(t *testing.T) {
 				t.Errorf("%q has left, want %q", got, id)
 			}
 		case <-limit.Done():
-			t.Fatalf("that %s has left is not told", id)
+			t.Fatalf("that %s has left is not reported", id)
 		}
 	}
 	cancel()

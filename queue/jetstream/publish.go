@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// publishTries bounds how often a publish is tried again because the copy in its way has just gone or was an older
+// publishTries bounds how often a publish is retried because the copy in its way has just gone or was an older
 // attempt's.
 const publishTries = 4
 

@@ -126,7 +126,7 @@ func (q *Queue) closeIntake(in *intake) {
 	}
 }
 
-// holdIntake stops asking, or begins again, if it has not already. Requests that stand at the server end when nobody hears their answers.
+// holdIntake stops asking, or begins again, if it has not already. Requests that stand at the server end when their answers have no subscriber.
 func (q *Queue) holdIntake(p *puller, in *intake, held bool) (*intake, error) {
 	switch {
 	case held && in != nil:

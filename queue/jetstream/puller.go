@@ -19,7 +19,7 @@ import (
 // How tasks are pulled.
 const (
 	pullExpires = time.Minute            // of a request that stands
-	pullLook    = 500 * time.Millisecond // from one look for requests that nobody answers to the next
+	pullLook    = 500 * time.Millisecond // from one look for requests that there is no answer to the next
 	// standBatch is what a standing request asks for, and so the most that can come too much from one consumer.
 	standBatch = 8
 	// doubtRounds is for how many rounds a class is thought to have something after its consumer said it has nothing.
@@ -157,7 +157,7 @@ func (p *puller) receive(message *nats.Msg) {
 	}
 }
 
-// worker handles a task and then others: a goroutine for each would grow its stack anew each time. There are as many
+// worker handles a task and then others: a goroutine for each would grow a new stack each time. There are as many
 // as there were ever tasks at once; they end with the pull.
 func (p *puller) worker(task *delivery) {
 	for ok := true; ok; task, ok = <-p.work {
@@ -181,7 +181,7 @@ func (p *puller) drop(task *delivery) {
 		return
 	}
 	if err := task.wake(); err != nil {
-		p.q.log.Debug("the engine was not told of a task that was dropped, and finds it by itself", "error", err)
+		p.q.log.Debug("could not notify the engine of a dropped task; it finds it by itself", "error", err)
 	}
 }
 
@@ -291,7 +291,7 @@ func (p *puller) fill() {
 	p.pump(time.Now())
 }
 
-// forget asks everything anew: the requests of before are gone.
+// forget repeats all requests: the previous ones are lost.
 func (p *puller) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -314,7 +314,7 @@ func (p *puller) expire(now time.Time) {
 	p.pump(now)
 }
 
-// keep says of tasks that have been in hand for a while that they still are, so that nobody else is given them.
+// keep says of tasks that have been in hand for a while that they still are, so that no other executor is given them.
 func (p *puller) keep(now time.Time) {
 	p.mu.Lock()
 	var slow []*delivery
@@ -345,7 +345,7 @@ func (p *puller) hold() {
 	p.held = true
 }
 
-// resume goes on after hold, under an inbox of its own, so that answers to requests of before are not taken for others.
+// resume continues after hold, under an inbox of its own, so that answers to requests from before the hold are not mistaken for others.
 func (p *puller) resume(inbox string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

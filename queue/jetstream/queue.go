@@ -26,7 +26,7 @@ var (
 )
 
 // Queue is a connection to one NATS with JetStream. All methods may be called at any time from any goroutine. While
-// the NATS is away they fail at once; the connection is made again for ever.
+// the NATS is unavailable they fail at once; the connection is made again for ever.
 type Queue struct {
 	config   Config
 	names    names
@@ -86,7 +86,7 @@ func (q *Queue) dial() (*nats.Conn, error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		nats.ReconnectBufSize(-1), // what cannot be sent is an error now, not a surprise later
-		// A server that stands still, or whose machine is gone, closes no connection.
+		// A server that is suspended, or whose machine is gone, closes no connection.
 		nats.PingInterval(2 * time.Second),
 		nats.MaxPingsOutstanding(2),
 		nats.FlusherTimeout(q.config.Timeout),
@@ -248,7 +248,7 @@ func (q *Queue) Close() {
 	q.conn.Close()
 }
 
-// pause waits between tries, for at most a while, and reports whether to go on.
+// pause waits between tries, for at most a while, and reports whether to continue.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -68,8 +68,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestFloorPassesCopies holds the floor behind what is unacknowledged, and lets it go on over copies behind it, which
-// nobody will ever acknowledge.
+// TestFloorPassesCopies holds the floor behind what is unacknowledged, and lets it continue over copies behind it, which
+// will never be acknowledged.
 func TestFloorPassesCopies(t *testing.T) {
 	t.Parallel()
 	q := &Queue{closing: t.Context()}

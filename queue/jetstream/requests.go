@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrUnavailable says that the NATS did not answer: it is away, or its JetStream is. What was asked may or may not
+// ErrUnavailable means that the NATS did not answer: it is unavailable, or its JetStream is. What was asked may or may not
 // have been done.
 var ErrUnavailable = errors.New("NATS is not available")
 
@@ -187,7 +187,7 @@ func (p *request) end(done func(*nats.Msg, error), message *nats.Msg, err error)
 func (r *requests) answer(message *nats.Msg) {
 	number, err := strconv.ParseUint(message.Subject[strings.LastIndexByte(message.Subject, '.')+1:], 10, 64)
 	if err != nil {
-		return // nobody asked
+		return // no request was sent
 	}
 	r.mu.Lock()
 	place := r.places[number]
@@ -206,7 +206,7 @@ func (r *requests) answer(message *nats.Msg) {
 	}
 	r.mu.Unlock()
 	if len(message.Data) == 0 && message.Header.Get("Status") == "503" {
-		place.end(done, nil, fmt.Errorf("%w: nobody answers %s: is JetStream enabled?", ErrUnavailable, message.Subject))
+		place.end(done, nil, fmt.Errorf("%w: no answer to %s: is JetStream enabled?", ErrUnavailable, message.Subject))
 		return
 	}
 	place.end(done, message, nil)
@@ -311,10 +311,10 @@ const (
 	codeNoConsumer       = 10014
 )
 
-// errConflict says that the condition of a publish was not met.
+// errConflict means that the condition of a publish was not met.
 var errConflict = errors.New("the subject's last message is another one")
 
-// errCopyWaits says that the subject holds a message already.
+// errCopyWaits means that the subject holds a message already.
 var errCopyWaits = errors.New("the subject holds a message")
 
 // acknowledged reads the answer to a publish.

@@ -43,7 +43,7 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// TestLateAnswer has an answer come when nobody waits for it any more: nobody else may get it.
+// TestLateAnswer lets an answer come when its caller no longer waits: no other caller may get it.
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")

@@ -64,7 +64,7 @@ func (o *owner) deliver(q *Queue, results []engine.Result, last floor) {
 		results = results[1:]
 	}
 	o.next = last.Sequence + 1
-	if len(results) == 0 { // nobody else will acknowledge what nobody is given
+	if len(results) == 0 { // no other consumer will acknowledge what is delivered to none
 		q.floors.pass(o.shard, o.given, last)
 		return
 	}

@@ -51,7 +51,7 @@ func (p *puller) shareRound(now time.Time) {
 	}
 	parts := shareOut(sharing, min(p.free, roundBatch))
 	if !slices.ContainsFunc(sharing, func(l *level) bool { return parts[l] > 0 && !l.stands() }) {
-		// All of it went to tiers that are not asked: then nobody would ever be.
+		// All of it went to tiers that are not asked: then no tier would ever be.
 		parts = shareOut(slices.DeleteFunc(slices.Clone(sharing), (*level).stands), 1)
 	}
 	for _, l := range sharing {
@@ -196,7 +196,7 @@ func (p *puller) spread(l *lanes, n int, now time.Time) {
 			asked = true
 		}
 	}
-	if !asked && idle != nil { // the parts went to those that are not asked: then nobody would ever be
+	if !asked && idle != nil { // the parts went to those that are not asked: then none would ever be
 		p.ask(idle, n, true, now)
 	}
 }

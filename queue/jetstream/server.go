@@ -16,7 +16,7 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 )
 
-// ServerConfig says how the embedded NATS runs.
+// ServerConfig defines how the embedded NATS runs.
 type ServerConfig struct {
 	// StoreDir is where the streams live; made if missing. One process at a time may use it.
 	StoreDir string
@@ -100,7 +100,7 @@ func StartServer(ctx context.Context, config ServerConfig) (*Server, error) {
 	return server, nil
 }
 
-// forgetLives removes the lists of when messages expire, so that the server makes them anew from the messages. It writes
+// forgetLives removes the lists of when messages expire, so that the server rebuilds them from the messages. It writes
 // them when it ends in good order, and trusts them after a crash, too; but a crash may bring back messages that had
 // expired before such a list was written. These would never expire again: locks of executors that are long dead.
 func forgetLives(store string) error {
@@ -148,7 +148,7 @@ func (s *Server) fatal(message string) error {
 	return fmt.Errorf("nats: the store folder %s cannot be used: %s", s.config.StoreDir, message)
 }
 
-// checkRecovered makes an error of what the server only logs: that it has left a damaged stream aside. Going on
+// checkRecovered makes an error of what the server only logs: that it has left a damaged stream aside. Continuing
 // would make an empty one in its place.
 func (s *Server) checkRecovered() error {
 	report, err := s.nats.Jsz(&natsserver.JSzOptions{Accounts: true, Streams: true})

@@ -131,7 +131,7 @@ func TestConnectWithCredentials(t *testing.T) {
 	}
 }
 
-func TestConnectTellsWhatIsWrong(t *testing.T) {
+func TestConnectErrorNamesTheCause(t *testing.T) {
 	t.Parallel()
 	_, err := Connect(t.Context(), Config{URL: "nats://user:secret@127.0.0.1:1", Logger: testLog(t)})
 	wantError(t, err, "cannot reach NATS at nats://127.0.0.1:1", "check the address")

@@ -23,7 +23,7 @@ func (l *serverLog) write(level slog.Level, format string, values []any) {
 	}
 }
 
-// Noticef takes the server's banner and its start messages, which nobody asked for: they are for debugging here.
+// Noticef takes the server's banner and its start messages, which no request was sent for: they are for debugging here.
 func (l *serverLog) Noticef(format string, values ...any) { l.write(slog.LevelDebug, format, values) }
 
 // Warnf takes a warning.
@@ -38,7 +38,7 @@ func (l *serverLog) Debugf(format string, values ...any) { l.write(slog.LevelDeb
 // Tracef takes the protocol's lines.
 func (l *serverLog) Tracef(format string, values ...any) { l.write(slog.LevelDebug, format, values) }
 
-// Fatalf takes what the server cannot go on after.
+// Fatalf takes what the server cannot continue after.
 func (l *serverLog) Fatalf(format string, values ...any) {
 	select {
 	case l.fatal <- fmt.Sprintf(format, values...):

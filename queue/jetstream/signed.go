@@ -70,7 +70,7 @@ func (q *Queue) signTask(task unsigned) {
 	}
 }
 
-// take returns some of what waits; none: nobody signs any more.
+// take returns some of what waits; none: the signer has stopped.
 func (u *unsignedTasks) take() []unsigned {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -125,7 +125,7 @@ func (d *delivery) verify() error {
 	return nil
 }
 
-// Confirm says why the engine must confirm the attempt: it was signed so long ago, or the clocks differ so much, that the
+// Confirm returns why the engine must confirm the attempt: it was signed so long ago, or the clocks differ so much, that the
 // claim of another copy may have been trimmed.
 func (d *delivery) Confirm() string { return d.confirm }
 

@@ -185,11 +185,11 @@ func TestTaskThatNoEngineSignedAsItIsDoesNotRun(t *testing.T) {
 			}
 			if of.wake {
 				if wake := <-woken; wake.Key != signedTask().Run || wake.Kind != engine.WakeTask {
-					t.Errorf("the engine was told %+v", wake)
+					t.Errorf("the engine was notified of %+v", wake)
 				}
 			}
 			if len(woken) > 0 {
-				t.Errorf("the engine was told %+v of what may be no run of its own", <-woken)
+				t.Errorf("the engine was notified of %+v of what may be no run of its own", <-woken)
 			}
 		})
 	}

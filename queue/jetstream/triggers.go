@@ -24,11 +24,11 @@ const (
 	triggersConsumer = "engines"
 	triggersBatch    = 16
 	triggersWait     = 15 * time.Second // after which a message counts as left by an engine that died; what it started is not started again
-	triggersAgain    = time.Minute      // the longest wait before a message is tried again
+	triggersAgain    = time.Minute      // the longest wait before a message is retried
 )
 
 // Triggers hands the messages that were published to triggers.<namespace>.<subject> to handle, several at once, until ctx ends. A message is
-// given to one engine at a time, and again until handle returns nil; later engines go on with what is left.
+// given to one engine at a time, and again until handle returns nil; later engines continue with what is left.
 func (q *Queue) Triggers(ctx context.Context, handle func(context.Context, engine.TriggerMessage) error) error {
 	for ctx.Err() == nil {
 		consumer, err := q.triggersConsumer(ctx)
@@ -105,7 +105,7 @@ func (q *Queue) triggerMessage(message jetstream.Msg) (engine.TriggerMessage, er
 	}
 	namespace, subject, _ := strings.Cut(strings.TrimPrefix(message.Subject(), q.names.trigger("")), ".")
 	id := message.Headers().Get(nats.MsgIdHdr)
-	if id == "" { // a stream that is made anew counts from 1 again
+	if id == "" { // a stream that is recreated counts from 1 again
 		id = strconv.FormatUint(about.Sequence.Stream, 10) + "-" + strconv.FormatInt(about.Timestamp.UnixNano(), 36)
 	}
 	return engine.TriggerMessage{Namespace: namespace, Subject: subject, ID: id, Data: message.Data(), At: about.Timestamp}, nil

@@ -119,7 +119,7 @@ func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
 	}
 	for _, number := range shards() {
 		at, read := floors[number]
-		if !read { // nobody has read this shard yet
+		if !read { // no engine has read this shard yet
 			return 0, nil
 		}
 		if known, err := q.knows(ctx, at); err != nil {

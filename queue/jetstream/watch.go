@@ -13,15 +13,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// watchForgotten is how long the consumer of a watch is kept that nobody listens to any more.
+// watchForgotten is how long the consumer of a watch is kept without a subscriber.
 const watchForgotten = 10 * time.Second
 
-// watch calls handle for what a bucket holds under some patterns of keys, calls told, and then handle for each change, until
-// told returns false (then it returns nil), ctx ends, or the watch does not go on (errStale): its consumer has gone, a message is
+// watch calls handle for what a bucket holds under some patterns of keys, calls synced, and then handle for each change, until
+// synced returns false (then it returns nil), ctx ends, or the watch does not continue (errStale): its consumer has gone, a message is
 // missing, or the connection was lost. An entry's subject is the key.
 //
 // That of nats.go would do, but takes ten seconds and more to notice that its consumer has died with a server.
-func (q *Queue) watch(ctx context.Context, bucket string, keys []string, told func() bool, handle func(*stored)) error {
+func (q *Queue) watch(ctx context.Context, bucket string, keys []string, synced func() bool, handle func(*stored)) error {
 	connection := q.listen()
 	defer q.ignore(connection)
 	messages := make(chan *nats.Msg, 1024)
@@ -44,7 +44,7 @@ func (q *Queue) watch(ctx context.Context, bucket string, keys []string, told fu
 	}
 	defer q.removeConsumer(stream, config.Name)
 	first := pending == 0
-	if first && !told() {
+	if first && !synced() {
 		return nil
 	}
 	silence := time.NewTimer(pullSilence)
@@ -78,7 +78,7 @@ func (q *Queue) watch(ctx context.Context, bucket string, keys []string, told fu
 			subject: strings.TrimPrefix(message.Subject, prefix), sequence: at.Sequence, at: at.At, header: message.Header, data: message.Data,
 		})
 		if !first && (delivered >= pending || at.pending == 0) {
-			if first = true; !told() {
+			if first = true; !synced() {
 				return nil
 			}
 		}

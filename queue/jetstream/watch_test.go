@@ -13,7 +13,7 @@ import (
 
 // The consumer of a watch may die with its server, while the connection is to another one. Then nothing comes any more,
 // no word that it stands either.
-func TestWatchOfAConsumerThatHasGoneIsMadeAnew(t *testing.T) {
+func TestWatchRecreatesALostConsumer(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")
 	t.Cleanup(func() { shutdown(t, server) })
@@ -21,16 +21,16 @@ func TestWatchOfAConsumerThatHasGoneIsMadeAnew(t *testing.T) {
 	if _, err := q.AcquireLease(t.Context(), 3, "one", 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan lease.Input, 100)
+	inputs := make(chan lease.Input, 100)
 	ctx := t.Context()
-	go func() { _ = q.WatchLeases(ctx, func(in lease.Input) { told <- in }) }()
+	go func() { _ = q.WatchLeases(ctx, func(in lease.Input) { inputs <- in }) }()
 	next := func() lease.Input {
 		t.Helper()
 		select {
-		case in := <-told:
+		case in := <-inputs:
 			return in
 		case <-time.After(time.Minute):
-			t.Fatal("nothing is told")
+			t.Fatal("nothing is delivered")
 			return nil
 		}
 	}
@@ -40,7 +40,7 @@ func TestWatchOfAConsumerThatHasGoneIsMadeAnew(t *testing.T) {
 			t.Errorf("it begins with %+v, want shard 3 of %s", seen, owner)
 		}
 		if in, ok := next().(lease.Synced); !ok {
-			t.Errorf("then comes %T, want that all was told", in)
+			t.Errorf("then comes %T, want that all was delivered", in)
 		}
 	}
 	begins("one")
@@ -57,11 +57,11 @@ func TestWatchOfAConsumerThatHasGoneIsMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.RenewLease(ctx, 3, "two", entry.sequence, time.Minute); err != nil { // nobody hears of this
+	if _, err := q.RenewLease(ctx, 3, "two", entry.sequence, time.Minute); err != nil { // this goes unnoticed
 		t.Fatal(err)
 	}
 	if in, ok := next().(lease.Lost); !ok {
-		t.Errorf("told was %T, want that something may be missing", in)
+		t.Errorf("delivered was %T, want that something may be missing", in)
 	}
 	begins("two")
 }
@@ -75,7 +75,7 @@ func TestWatchEndsWhereAMessageIsMissing(t *testing.T) {
 	if _, err := q.AcquireLease(t.Context(), 3, "one", 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	told := func() bool { // one message has come, and a heartbeat says that there were two
+	synced := func() bool { // one message has come, and a heartbeat says that there were two
 		for _, inbox := range watchInboxes(t, q) {
 			message := nats.NewMsg(inbox)
 			message.Header = nats.Header{"Status": {"100"}, "Nats-Last-Consumer": {"2"}}
@@ -88,7 +88,7 @@ func TestWatchEndsWhereAMessageIsMissing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	began := time.Now()
-	if err := q.watch(ctx, q.names.leases, []string{"shard.*"}, told, func(*stored) {}); !errors.Is(err, errStale) {
+	if err := q.watch(ctx, q.names.leases, []string{"shard.*"}, synced, func(*stored) {}); !errors.Is(err, errStale) {
 		t.Errorf("got %v after %s, want errStale", err, time.Since(began))
 	}
 }

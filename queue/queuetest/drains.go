@@ -15,9 +15,9 @@ var drains = map[string]func(*testing.T, Harness){
 	"an order waits for the executor, and the last one counts":      drainOrders,
 	"an order reaches the executor it is for":                       drainTold,
 	"an executor that holds takes nothing, and leaves it to others": drainHolds,
-	"a clock that differs is told":                                  presenceClocks,
-	"who owns each shard is told":                                   leaseOwners,
-	"a task that waited while all held goes to the first to go on":  drainGoesOn,
+	"a clock that differs is reported":                              presenceClocks,
+	"the owner of each shard is reported":                           leaseOwners,
+	"a task that waited while all held goes to the first to resume": drainGoesOn,
 }
 
 func order(t *testing.T, q Queue, id string, draining bool) {

@@ -15,10 +15,10 @@ import (
 
 var leases = map[string]func(*testing.T, Harness){
 	"of many engines that acquire a shard one gets it":        leaseRace,
-	"an owner renews its lease, and nobody else does":         leaseRenewed,
+	"only the owner renews its lease":                         leaseRenewed,
 	"a lease that was released is acquired under its marker":  leaseReleased,
 	"a lease that is not renewed ends, and everybody sees it": leaseExpires,
-	"who watches is told what there is, and then each change": leaseWatched,
+	"a watcher gets all entries, and then each change":        leaseWatched,
 	"tokens of a shard grow, whichever engine owns it":        leaseTokens,
 }
 
@@ -153,7 +153,7 @@ func watchLeases(t *testing.T, q Queue) *leaseWatch {
 		cancel()
 		done.Wait()
 	})
-	await(t, "all that there is has been told", func() bool {
+	await(t, "all entries have been delivered", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.synced >= 0
@@ -202,7 +202,7 @@ func leaseWatched(t *testing.T, h Harness) {
 	}
 	w := watchLeases(t, h.Connect(t))
 	if got := w.last(11); got != (lease.Entry{Shard: 11, Engine: id, Revision: token}) {
-		t.Errorf("at the beginning shard 11 is told as %+v", got)
+		t.Errorf("at the beginning shard 11 is reported as %+v", got)
 	}
 	member := func() (m lease.Member) {
 		w.mu.Lock()
@@ -215,13 +215,13 @@ func leaseWatched(t *testing.T, h Harness) {
 		return m
 	}
 	if got := member(); got != (lease.Member{ID: id}) {
-		t.Errorf("at the beginning the engine is told as %+v", got)
+		t.Errorf("at the beginning the engine is reported as %+v", got)
 	}
 	presence.Leaving = true
 	if err := q.AnnounceEngine(patient(t), presence, leaseTTL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it is told to be leaving", func() bool { return member().Leaving })
+	await(t, "it is reported as leaving", func() bool { return member().Leaving })
 	engines, err := q.Engines(patient(t))
 	if err != nil || len(engines) != 1 || engines[0].ID != id || !engines[0].Leaving {
 		t.Errorf("engines: %+v, %v", engines, err)
@@ -229,5 +229,5 @@ func leaseWatched(t *testing.T, h Harness) {
 	if err := q.AnnounceEngine(patient(t), presence, 0); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it is told to be gone", func() bool { return member().Gone })
+	await(t, "it is reported as gone", func() bool { return member().Gone })
 }

@@ -98,11 +98,11 @@ func liveLog(t *testing.T, h Harness) {
 				t.Fatalf("heard %+v, want %+v", got, want)
 			}
 		case <-ctx.Done():
-			t.Fatal("nobody asked for output")
+			t.Fatal("no subscriber asked for output")
 		}
 		break
 	}
-	for i, text := range []string{"one\n", "two\n", "\xff\x00"} { // nobody asks before the watcher hears
+	for i, text := range []string{"one\n", "two\n", "\xff\x00"} { // no one asks before the watcher hears
 		frame := engine.LogFrame{Run: "run-1", Attempt: 3, Offset: int64(4 * i), Data: []byte(text), End: i == 2}
 		if err := executorSide.LogFrame(frame); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func lockExcludes(t *testing.T, h Harness) {
 	}
 }
 
-// A try whose answer was lost has made the lock all the same. Its holder gets it with the next one, for as long as anew
+// A try whose answer was lost has made the lock all the same. Its holder gets it with the next one, for as long as a new lock
 // and under a token that grows; for another one that was given the same attempt it is held.
 func lockTriedAgain(t *testing.T, h Harness) {
 	q := h.Connect(t)

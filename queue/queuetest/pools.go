@@ -12,14 +12,14 @@ import (
 var pools = map[string]func(*testing.T, Harness){
 	"a task goes only to who has its labels":                       poolOnly,
 	"an executor that comes later gets what waits for its labels":  poolLater,
-	"an executor hears of labels that nobody has asked for before": poolNew,
+	"an executor hears of labels that are new":                     poolNew,
 	"premium goes first among tasks with labels, too":              poolShare,
 	"tasks with labels and without take turns":                     poolTurns,
 	"an executor's own tier goes first with labels, too":           poolOwnTier,
 	"of tasks with labels each goes to one of those who have them": poolBurst,
 	"what waits for labels counts for its tier":                    poolDepths,
 	"a revoked task with labels is gone from the queue":            poolRevoked,
-	"what was kept for labels goes when nobody asks for them":      poolSwept,
+	"what was kept for labels goes when no task needs them":        poolSwept,
 }
 
 type labels = map[string]string
@@ -296,7 +296,7 @@ func poolSwept(t *testing.T, h Harness) {
 	executor := pullAs(t, h.Connect(t), 1, gpu, spec.TierLight)
 	publish(t, q, wanting(gpu, spec.TierLight, spec.ClassStandard))
 	executor.next(t).finish(t)
-	publish(t, q, wanting(labels{"zone": "a"}, spec.TierLight, spec.ClassStandard)) // which nobody runs
+	publish(t, q, wanting(labels{"zone": "a"}, spec.TierLight, spec.ClassStandard)) // which no executor runs
 	await(t, "the queue is empty but for one", func() bool {
 		d := depth(t, q, spec.TierLight, spec.ClassStandard)
 		return d.Waiting == 1 && d.Claimed == 0

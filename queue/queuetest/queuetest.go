@@ -33,7 +33,7 @@ type Queue interface {
 	Ping(ctx context.Context) error
 	// Trim forgets what every shard has acknowledged and what is older, at now, than the claim window.
 	Trim(ctx context.Context, now time.Time) (uint64, error)
-	// SweepPools removes what was kept for labels that nobody asks for any more at now.
+	// SweepPools removes what was kept for labels that no task needs at now.
 	SweepPools(ctx context.Context, now time.Time) error
 }
 

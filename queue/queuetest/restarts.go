@@ -12,12 +12,12 @@ import (
 
 var restarts = map[string]func(*testing.T, Harness){
 	"what was acknowledged outlives the server": restartKeeps,
-	"clients go on when the server is back":     restartClients,
+	"clients continue when the server is back":  restartClients,
 	"tokens grow over restarts of the server":   restartTokens,
 	"labels outlive the server":                 restartPools,
 }
 
-// eventually tries what fails while the server is away.
+// eventually tries what fails while the server is unavailable.
 func eventually(t *testing.T, what string, try func() error) {
 	t.Helper()
 	var err error

@@ -96,7 +96,7 @@ func resultNewOwner(t *testing.T, h Harness) {
 	}
 }
 
-// resultJoin reads a second shard when the first is far ahead: that one is given what waited, and the first nothing
+// resultJoin reads a second shard when the first is far ahead: the second is given what waited, and the first nothing
 // twice.
 func resultJoin(t *testing.T, h Harness) {
 	q := h.Connect(t)

@@ -152,7 +152,7 @@ func shareGivenBack(t *testing.T, h Harness) {
 	publish(t, q, newTask(spec.TierLight, spec.ClassStandard))
 	busy := executors.next(t)
 	publish(t, q, newTask(spec.TierMedium, spec.ClassStandard))
-	await(t, "it is given back, and nobody asks for it", func() bool {
+	await(t, "it is given back, and no executor asks for it", func() bool {
 		d := depth(t, q, spec.TierMedium, spec.ClassStandard)
 		return d.Claimed == 1 && d.Pulls == 0
 	})

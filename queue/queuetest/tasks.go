@@ -115,7 +115,7 @@ func taskRedelivered(t *testing.T, h Harness) {
 	again.finish(t)
 }
 
-// However long an executor takes to get the lock, and to claim, nobody else is given the task as long as it lives.
+// However long an executor takes to get the lock, and to claim, no other executor is given the task as long as it lives.
 func taskInHand(t *testing.T, h Harness) {
 	q := h.Connect(t)
 	executors := pull(t, q, 2, spec.TierLight)
@@ -244,7 +244,7 @@ func taskNotHeldBack(t *testing.T, h Harness) {
 	publish(t, q, newTask(spec.TierLight, spec.ClassStandard))
 	blocked := busy.next(t)
 	idle := pull(t, h.Connect(t), 1, spec.TierLight)
-	// Requests of the busy one may still stand; what they bring must go on to the idle one, long before the ack wait.
+	// Requests of the busy one may still stand; what they bring must continue to the idle one, long before the ack wait.
 	for _, class := range []spec.Class{spec.ClassPremium, spec.ClassStandard, spec.ClassPremium, spec.ClassStandard} {
 		task := newTask(spec.TierLight, class)
 		publish(t, q, task)

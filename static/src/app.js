@@ -3,6 +3,7 @@
 import htmx from "htmx.org";
 import "./js/morph.js";
 import { startTimes } from "./js/time.js";
+import { startZone } from "./js/zone.js";
 import { startLive } from "./js/live.js";
 import { startDrafts } from "./js/drafts.js";
 import { startOutput } from "./js/output.js";
@@ -19,6 +20,8 @@ import { startTheme } from "./js/theme.js";
 import { startTimeline } from "./js/timeline.js";
 import { startGrid } from "./js/grid.js";
 import { startChoose } from "./js/choose.js";
+import { startStars } from "./js/star.js";
+import { startComplete } from "./js/complete.js";
 import { startViews } from "./js/views.js";
 import { startPanel } from "./js/panel.js";
 
@@ -30,6 +33,7 @@ htmx.config.historyCacheSize = 0; // going back asks the server: a run goes on w
 htmx.config.selfRequestsOnly = true;
 htmx.config.timeout = 10_000;
 
+startZone(); // before what shows times in it
 startTimes();
 startDrafts(); // before the editors, which begin with what is in their fields
 startLive();
@@ -47,5 +51,8 @@ startTheme();
 startTimeline();
 startGrid();
 startChoose();
+startStars();
+startComplete();
 startViews();
 startPanel();
+if (document.querySelector("[data-source]")) import("./js/source.js").then((source) => source.startSource());

@@ -9,6 +9,7 @@ test("the best answer comes first", () => {
   assert.deepEqual(words("nr", ["inner", "nightly-report"]), ["nightly-report", "inner"]);
   assert.equal(words("pause tid", ["Pause tides", "Pause other", "tides"])[0], "Pause tides");
   assert.deepEqual(words("", ["b", "a"]), ["b", "a"]);
+  assert.deepEqual(words("nr", ["in-row", "unreal", "night-report", "nr-day"]), ["nr-day", "night-report", "unreal", "in-row"], "prefix, beginnings of words, a part, letters in order");
 });
 
 test("who begins with a verb means the action", () => {

@@ -10,7 +10,7 @@ import (
 // term is who owns a shard, and how far its commits are.
 type term struct {
 	owner    string
-	number   uint64 // 0: nobody has taken the shard yet
+	number   uint64 // 0: no engine has taken the shard yet
 	began    uint64 // the position at which the owner took it
 	position uint64 // of the last commit
 }

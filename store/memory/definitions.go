@@ -10,16 +10,16 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// definitions keeps what users write under a name: jobs, or DAGs, with the forms that each has had.
+// definitions keeps what users write under a name: jobs, or DAGs, with the versions that each has had.
 type definitions[S engine.Spec] struct {
 	s    *Store
 	what string // "job", for errors
 	list string // "jobs", of cursors
 
-	byUID   map[string]*engine.Definition[S]   // tombstones included
-	names   map[string]string                  // "namespace/name" of the living → uid
-	pending map[string]struct{}                // uids
-	forms   map[string][]*engine.Definition[S] // by uid: as it was when each generation began
+	byUID    map[string]*engine.Definition[S]   // tombstones included
+	names    map[string]string                  // "namespace/name" of the living → uid
+	pending  map[string]struct{}                // uids
+	versions map[string][]*engine.Definition[S] // by uid: as it was when each generation began
 }
 
 func newJobs(s *Store) *definitions[spec.Job] { return newDefinitions[spec.Job](s, "job", "jobs") }
@@ -29,7 +29,7 @@ func newDAGs(s *Store) *definitions[spec.DAG] { return newDefinitions[spec.DAG](
 func newDefinitions[S engine.Spec](s *Store, what, list string) *definitions[S] {
 	return &definitions[S]{
 		s: s, what: what, list: list,
-		byUID: map[string]*engine.Definition[S]{}, names: map[string]string{}, pending: map[string]struct{}{}, forms: map[string][]*engine.Definition[S]{},
+		byUID: map[string]*engine.Definition[S]{}, names: map[string]string{}, pending: map[string]struct{}{}, versions: map[string][]*engine.Definition[S]{},
 	}
 }
 
@@ -68,13 +68,13 @@ func (d *definitions[S]) put(given *engine.Definition[S]) {
 	} else {
 		delete(d.pending, given.UID)
 	}
-	forms := d.forms[given.UID]
-	if i := slices.IndexFunc(forms, func(form *engine.Definition[S]) bool { return form.Generation == given.Generation }); i >= 0 {
-		forms[i].Source = given.Source
+	versions := d.versions[given.UID]
+	if i := slices.IndexFunc(versions, func(version *engine.Definition[S]) bool { return version.Generation == given.Generation }); i >= 0 {
+		versions[i].Source = given.Source
 		return
 	}
-	form := given.Clone()
-	d.forms[given.UID] = append(forms, &form)
+	version := given.Clone()
+	d.versions[given.UID] = append(versions, &version)
 }
 
 // listed is a copy for a list, which has no Source.
@@ -93,7 +93,7 @@ func (d *definitions[S]) handle(handled engine.JobHandled) {
 	delete(d.pending, handled.UID)
 	if stored.Deleted {
 		delete(d.byUID, handled.UID)
-		delete(d.forms, handled.UID)
+		delete(d.versions, handled.UID)
 		return
 	}
 	stored.Pending = false
@@ -147,31 +147,31 @@ func (d *definitions[S]) living(filter *engine.DefinitionFilter, after engine.Cu
 	return found, next
 }
 
-func (d *definitions[S]) form(uid string, generation int64) (found engine.Definition[S], err error) {
-	for _, form := range d.forms[uid] {
-		if form.Generation == generation {
-			return form.Clone(), nil
+func (d *definitions[S]) version(uid string, generation int64) (found engine.Definition[S], err error) {
+	for _, version := range d.versions[uid] {
+		if version.Generation == generation {
+			return version.Clone(), nil
 		}
 	}
 	return found, fmt.Errorf("memory: generation %d of %s %s: %w", generation, d.what, uid, engine.ErrNotFound)
 }
 
-// formsBelow lists the forms below a generation (0: all of them), newest first.
-func (d *definitions[S]) formsBelow(uid string, before int64, limit int) (found []engine.Definition[S]) {
-	for _, form := range d.forms[uid] {
-		if before == 0 || form.Generation < before {
-			found = append(found, d.listed(form))
+// versionsBelow lists the versions below a generation (0: all of them), newest first.
+func (d *definitions[S]) versionsBelow(uid string, before int64, limit int) (found []engine.Definition[S]) {
+	for _, version := range d.versions[uid] {
+		if before == 0 || version.Generation < before {
+			found = append(found, d.listed(version))
 		}
 	}
 	slices.SortFunc(found, func(a, b engine.Definition[S]) int { return cmp.Compare(b.Generation, a.Generation) })
 	return found[:min(limit, len(found))]
 }
 
-// drop forgets the forms below a generation.
+// drop forgets the versions below a generation.
 func (d *definitions[S]) drop(uid string, below int64) int {
-	before := len(d.forms[uid])
-	d.forms[uid] = slices.DeleteFunc(d.forms[uid], func(form *engine.Definition[S]) bool { return form.Generation < below })
-	return before - len(d.forms[uid])
+	before := len(d.versions[uid])
+	d.versions[uid] = slices.DeleteFunc(d.versions[uid], func(version *engine.Definition[S]) bool { return version.Generation < below })
+	return before - len(d.versions[uid])
 }
 
 // page cuts a list at limit and returns the cursor of what follows, "" where nothing does.

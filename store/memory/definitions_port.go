@@ -35,12 +35,12 @@ func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]eng
 	return s.dags.listOf(ctx, func() []engine.DAG { return s.dags.pendingOf(shardSet(shards), limit) })
 }
 
-// Generation returns one form of a job; engine.ErrNotFound.
+// Generation returns one version of a job; engine.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
 	return s.jobs.Generation(ctx, uid, generation)
 }
 
-// DAGGeneration returns one form of a DAG; engine.ErrNotFound.
+// DAGGeneration returns one version of a DAG; engine.ErrNotFound.
 func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
 	return s.dags.Generation(ctx, uid, generation)
 }
@@ -86,20 +86,20 @@ func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 	return found, next, nil
 }
 
-// Generations lists the kept forms of a definition, newest first.
+// Generations lists the kept versions of a definition, newest first.
 func (d *definitions[S]) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
 	if err := d.s.read(ctx); err != nil {
 		return nil, err
 	}
 	defer d.s.mu.RUnlock()
 	var generations []engine.GenerationOf[S]
-	for _, form := range d.formsBelow(uid, before, limit) {
-		generations = append(generations, form.Present())
+	for _, version := range d.versionsBelow(uid, before, limit) {
+		generations = append(generations, version.Present())
 	}
 	return generations, nil
 }
 
-// DropGenerations deletes the forms of a definition below a generation and counts them.
+// DropGenerations deletes the versions of a definition below a generation and counts them.
 func (d *definitions[S]) DropGenerations(ctx context.Context, uid string, below int64) (int, error) {
 	if err := d.s.write(ctx); err != nil {
 		return 0, err
@@ -108,17 +108,17 @@ func (d *definitions[S]) DropGenerations(ctx context.Context, uid string, below 
 	return d.drop(uid, below), nil
 }
 
-// Generation returns one form of a definition.
+// Generation returns one version of a definition.
 func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error) {
 	if err := d.s.read(ctx); err != nil {
 		return engine.GenerationOf[S]{}, err
 	}
 	defer d.s.mu.RUnlock()
-	form, err := d.form(uid, generation)
+	version, err := d.version(uid, generation)
 	if err != nil {
 		return engine.GenerationOf[S]{}, err
 	}
-	return form.Present(), nil
+	return version.Present(), nil
 }
 
 // listOf is what a look at the definitions gives.

@@ -11,7 +11,7 @@ import (
 )
 
 // View calls read with pages of all that the store holds, in the order of the documents' ids, as it is at one moment.
-// Nobody can write until read returns.
+// No writer can write until read returns.
 func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
 	if err := s.read(ctx); err != nil {
 		return err
@@ -53,9 +53,9 @@ func (s *Store) documents(of engine.Collection) (map[string]engine.Document, err
 	case engine.CollectionDAGs:
 		s.dags.eachDefinition(add)
 	case engine.CollectionGenerations:
-		s.jobs.eachForm(add)
+		s.jobs.eachVersion(add)
 	case engine.CollectionDAGGenerations:
-		s.dags.eachForm(add)
+		s.dags.eachVersion(add)
 	case engine.CollectionWaves:
 		for _, wave := range s.waves {
 			add(copyWave(wave))
@@ -117,9 +117,9 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 		case engine.DAG:
 			s.dags.put(&d)
 		case engine.Generation:
-			s.jobs.putForm(&d)
+			s.jobs.putVersion(&d)
 		case engine.DAGGeneration:
-			s.dags.putForm(&d)
+			s.dags.putVersion(&d)
 		case engine.Wave:
 			s.putWave(&d)
 		case engine.Run:
@@ -153,23 +153,23 @@ func (d *definitions[S]) eachDefinition(add func(engine.Document)) {
 	}
 }
 
-func (d *definitions[S]) eachForm(add func(engine.Document)) {
-	for _, forms := range d.forms {
-		for _, form := range forms {
-			kept := form.Clone()
+func (d *definitions[S]) eachVersion(add func(engine.Document)) {
+	for _, versions := range d.versions {
+		for _, version := range versions {
+			kept := version.Clone()
 			add(kept.Present())
 		}
 	}
 }
 
-// putForm keeps a form over one of the same generation.
-func (d *definitions[S]) putForm(given *engine.GenerationOf[S]) {
-	form := engine.Definition[S]{
+// putVersion keeps a version over one of the same generation.
+func (d *definitions[S]) putVersion(given *engine.GenerationOf[S]) {
+	version := engine.Definition[S]{
 		UID: given.UID, Generation: given.Generation, Spec: given.Spec, Source: given.Source, UpdatedBy: given.By, UpdatedAt: given.At, Message: given.Message,
 	}
-	form = form.Clone()
-	forms := slices.DeleteFunc(d.forms[given.UID], func(kept *engine.Definition[S]) bool { return kept.Generation == given.Generation })
-	d.forms[given.UID] = append(forms, &form)
+	version = version.Clone()
+	versions := slices.DeleteFunc(d.versions[given.UID], func(kept *engine.Definition[S]) bool { return kept.Generation == given.Generation })
+	d.versions[given.UID] = append(versions, &version)
 }
 
 // DropDocuments removes a whole collection.
@@ -182,17 +182,17 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 	case engine.CollectionBinaries:
 		clear(s.binaries)
 	case engine.CollectionJobs:
-		forms := s.jobs.forms
+		versions := s.jobs.versions
 		s.jobs = newJobs(s)
-		s.jobs.forms = forms
+		s.jobs.versions = versions
 	case engine.CollectionDAGs:
-		forms := s.dags.forms
+		versions := s.dags.versions
 		s.dags = newDAGs(s)
-		s.dags.forms = forms
+		s.dags.versions = versions
 	case engine.CollectionGenerations:
-		clear(s.jobs.forms)
+		clear(s.jobs.versions)
 	case engine.CollectionDAGGenerations:
-		clear(s.dags.forms)
+		clear(s.dags.versions)
 	case engine.CollectionWaves:
 		clear(s.waves)
 	case engine.CollectionRuns:

@@ -59,6 +59,7 @@ func chooses(filter *engine.RunFilter, text string, run *engine.Run) bool {
 		(filter.DAGUID == "" || run.JobUID == filter.DAGUID) &&
 		(filter.DAG == "" || run.DAG == filter.DAG) &&
 		(filter.Task == "" || run.Task == filter.Task) &&
+		(!filter.OfJobs || run.Task == "") &&
 		(len(filter.Statuses) == 0 || slices.Contains(filter.Statuses, run.Status)) &&
 		(filter.Tier == "" || run.Tier == filter.Tier) &&
 		(filter.By == "" || run.By == filter.By) &&

@@ -88,7 +88,7 @@ func (s *Store) CreateBinary(ctx context.Context, binary engine.Binary) error {
 	return s.failed(operation, err)
 }
 
-// ReplaceBinary writes a binary on condition that the stored revision is the one before; engine.ErrConflict or
+// ReplaceBinary writes a binary on condition that the stored revision is the previous one; engine.ErrConflict or
 // engine.ErrNotFound.
 func (s *Store) ReplaceBinary(ctx context.Context, binary engine.Binary) error {
 	ctx, cancel := s.bound(ctx)

@@ -16,7 +16,7 @@ type builder struct {
 	open  []int32 // where the documents and arrays begin that have not ended
 }
 
-// begin starts a document that is nobody's field: the whole, or an item of a list.
+// begin starts a document that is no field: the whole, or an item of a list.
 func (b *builder) begin() {
 	var at int32
 	at, b.bytes = bsoncore.AppendDocumentStart(b.bytes)

@@ -18,7 +18,7 @@ type queueDocument struct {
 	Until bson.DateTime `bson:"until"`
 }
 
-// OtherQueueError says that nodes on another NATS work on the database.
+// OtherQueueError reports that nodes on another NATS work on the database.
 type OtherQueueError struct {
 	Database string
 	Until    time.Time
@@ -29,7 +29,7 @@ func (e *OtherQueueError) Error() string {
 		"its own; if the others have just ended, wait until %s", e.Database, e.Until.UTC().Format(time.TimeOnly)+" UTC")
 }
 
-// ClaimQueue says that nodes with this queue work on the database, for the next ttl; *OtherQueueError if others with
+// ClaimQueue records that nodes with this queue work on the database, for the next ttl; *OtherQueueError if others with
 // another queue do. Every node says so again and again.
 func (s *Store) ClaimQueue(ctx context.Context, queue string, ttl time.Duration) error {
 	ctx, cancel := s.bound(ctx)

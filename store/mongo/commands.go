@@ -12,28 +12,37 @@ import (
 
 // commandDocument is a document of commands.
 type commandDocument struct {
-	ID       string         `bson:"_id"`
-	Shard    int            `bson:"shard"`
-	Kind     string         `bson:"kind"`
-	JobUID   string         `bson:"job_uid"`
-	RunID    string         `bson:"run_id,omitempty"`
-	Task     string         `bson:"task,omitempty"`
-	Mark     string         `bson:"mark,omitempty"`
-	Revision int64          `bson:"revision,omitempty"`
-	By       string         `bson:"by,omitempty"`
-	At       bson.DateTime  `bson:"at"`
-	From     *bson.DateTime `bson:"from,omitempty"`
-	To       *bson.DateTime `bson:"to,omitempty"`
-	Run      *runDocument   `bson:"run,omitempty"`
-	Wave     *waveDocument  `bson:"wave,omitempty"`
+	ID      string        `bson:"_id"`
+	Shard   int           `bson:"shard"`
+	Kind    string        `bson:"kind"`
+	JobUID  string        `bson:"job_uid"`
+	RunID   string        `bson:"run_id,omitempty"`
+	Task    string        `bson:"task,omitempty"`
+	Mark    string        `bson:"mark,omitempty"`
+	Item    *int          `bson:"item,omitempty"`
+	Alone   bool          `bson:"alone,omitempty"`
+	Args    bson.D        `bson:"args,omitempty"`
+	Payload bson.RawValue `bson:"payload,omitempty"`
+	// PayloadJSON stands instead of Payload, see type payload.
+	PayloadJSON bson.RawValue  `bson:"payload_json,omitempty"`
+	Revision    int64          `bson:"revision,omitempty"`
+	By          string         `bson:"by,omitempty"`
+	At          bson.DateTime  `bson:"at"`
+	From        *bson.DateTime `bson:"from,omitempty"`
+	To          *bson.DateTime `bson:"to,omitempty"`
+	Run         *runDocument   `bson:"run,omitempty"`
+	Wave        *waveDocument  `bson:"wave,omitempty"`
 }
 
 func newCommandDocument(c *engine.Command) (*commandDocument, error) {
+	held, err := newPayload(c.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
+	}
 	d := &commandDocument{
 		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, Task: c.Task, Mark: c.Mark.String(), Revision: c.Revision, By: c.By,
-		At: date(c.At), From: someDate(c.From), To: someDate(c.To),
+		Item: c.Item, Alone: c.Alone, Args: sorted(c.Args), Payload: held.value, PayloadJSON: held.text, At: date(c.At), From: someDate(c.From), To: someDate(c.To),
 	}
-	var err error
 	if c.Run != nil {
 		if d.Run, err = newRunDocument(c.Run); err != nil {
 			return nil, fmt.Errorf("run: %w", err)
@@ -50,7 +59,14 @@ func newCommandDocument(c *engine.Command) (*commandDocument, error) {
 func (d commandDocument) value() (engine.Command, error) {
 	c := engine.Command{
 		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, Task: d.Task, Revision: d.Revision, By: d.By,
-		At: instant(d.At), From: someInstant(d.From), To: someInstant(d.To),
+		Item: d.Item, Alone: d.Alone, At: instant(d.At), From: someInstant(d.From), To: someInstant(d.To),
+	}
+	var err error
+	if c.Args, err = stringsOf(d.Args); err != nil {
+		return c, fmt.Errorf("args: %w", err)
+	}
+	if c.Payload, err = (payload{d.Payload, d.PayloadJSON}).json(); err != nil {
+		return c, fmt.Errorf("payload: %w", err)
 	}
 	if d.Run != nil {
 		run, err := d.Run.value()

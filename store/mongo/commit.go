@@ -53,7 +53,7 @@ func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []erro
 	return fates
 }
 
-// placeParts writes parts one after the other: none is begun before the one before it is known to stand.
+// placeParts writes parts one after the other: none is begun before the previous one is known to stand.
 func (s *Store) placeParts(ctx context.Context, parts []*entryDocument) error {
 	for _, part := range parts {
 		if err := s.place(ctx, []entry{newEntry(part)})[0]; err != nil {

@@ -30,7 +30,7 @@ type Config struct {
 	BulkSize int
 	// Parallel is how many bulk commands of one part of a batch may be under way at once; by default 4.
 	Parallel int
-	// Attempts is how often a write whose fate is unknown is looked at and tried again; by default 6.
+	// Attempts is how often a write whose fate is unknown is looked at and retried; by default 6.
 	Attempts int
 	// ProjectInterval is how long what was committed waits for more before it goes to the collections; by default 30 ms.
 	ProjectInterval time.Duration
@@ -43,11 +43,11 @@ type Config struct {
 	// PrimaryOnly reads history from the primary too, for users who must see at once what was just written.
 	PrimaryOnly bool
 	// ScanLimit is how many documents a search by text, tier or user looks at before it returns what it has, with a
-	// cursor to go on; by default 100,000.
+	// cursor to continue; by default 100,000.
 	ScanLimit int
-	// RollTime is how long nodes have to say that they use the database before it is brought forward; by default 6 seconds, which is
-	// three times as long as they take.
-	RollTime time.Duration
+	// ActiveServersWait is how long an upgrade of the schema waits for other servers to report that they use the database; by default 6
+	// seconds, three times the interval at which servers check for the query.
+	ActiveServersWait time.Duration
 	// ScanTime bounds the same in time; by default one second.
 	ScanTime time.Duration
 }
@@ -86,7 +86,7 @@ func (c Config) validate() (Config, error) {
 	positive("scan limit", &c.ScanLimit, 100_000, 10_000_000)
 	span("server selection timeout", &c.ServerSelectionTimeout, 5*time.Second)
 	span("operation timeout", &c.OperationTimeout, 30*time.Second)
-	span("roll time", &c.RollTime, 6*time.Second)
+	span("active servers wait", &c.ActiveServersWait, 6*time.Second)
 	span("scan time", &c.ScanTime, time.Second)
 	span("project interval", &c.ProjectInterval, 30*time.Millisecond)
 	span("trim interval", &c.TrimInterval, time.Second)

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// definitionDocument is a document of jobs or of dags. It holds the present form of the definition; generations and
+// definitionDocument is a document of jobs or of dags. It holds the current version of the definition; generations and
 // dag_generations hold the earlier ones.
 type definitionDocument struct {
 	ID         string         `bson:"_id"` // namespace/name
@@ -96,8 +96,8 @@ func (d definitionDocument) present() generationDocument {
 	}
 }
 
-// formDocument makes the document of a generation that comes from another store.
-func (of *definitions[S]) formDocument(g *engine.GenerationOf[S]) (generationDocument, error) {
+// versionDocument makes the document of a generation that comes from another store.
+func (of *definitions[S]) versionDocument(g *engine.GenerationOf[S]) (generationDocument, error) {
 	definition, err := of.write(&g.Spec)
 	return generationDocument{
 		ID: generationID(g.UID, g.Generation), UID: g.UID, Generation: g.Generation, Definition: definition,
@@ -105,7 +105,7 @@ func (of *definitions[S]) formDocument(g *engine.GenerationOf[S]) (generationDoc
 	}, err
 }
 
-func (of *definitions[S]) form(d generationDocument) (engine.GenerationOf[S], error) {
+func (of *definitions[S]) version(d generationDocument) (engine.GenerationOf[S], error) {
 	definition, err := of.read(d.Definition)
 	return engine.GenerationOf[S]{
 		UID: d.UID, Generation: d.Generation, Spec: definition, By: d.By, At: instant(d.At), Message: d.Message, Source: d.Source,

@@ -15,7 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// definitions keeps what users write under a name, jobs or DAGs, with the forms that each has had.
+// definitions keeps what users write under a name, jobs or DAGs, with the versions that each has had.
 type definitions[S engine.Spec] struct {
 	*Store
 	what string // "job", for errors
@@ -144,7 +144,7 @@ func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) (
 }
 
 // Create inserts a definition of revision 1; engine.ErrExists if a living one has the name. A tombstone of its name is
-// moved out of its way and stays until it is handled. The document is the first generation, too, so that one write does
+// moved aside and stays until it is handled. The document is the first generation, too, so that one write does
 // it all.
 func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
@@ -206,8 +206,8 @@ func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S])
 }
 
 // Replace writes a definition on condition that the stored one has its UID and the revision before; engine.ErrConflict,
-// or engine.ErrNotFound if it is gone. The form that an edit replaces is kept first, as it is stored: so generations
-// never holds a form that lost a race, and a crash in between leaves nothing to repair.
+// or engine.ErrNotFound if it is gone. The version that an edit replaces is kept first, as it is stored: so generations
+// never holds a version that lost a race, and a crash in between leaves nothing to repair.
 func (d *definitions[S]) Replace(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

@@ -33,12 +33,12 @@ func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]eng
 	return s.dags.pending(ctx, shards, limit)
 }
 
-// Generation returns one form of a job; engine.ErrNotFound.
+// Generation returns one version of a job; engine.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
 	return s.jobs.Generation(ctx, uid, generation)
 }
 
-// DAGGeneration returns one form of a DAG; engine.ErrNotFound.
+// DAGGeneration returns one version of a DAG; engine.ErrNotFound.
 func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
 	return s.dags.Generation(ctx, uid, generation)
 }

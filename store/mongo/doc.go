@@ -1,7 +1,7 @@
 // Package mongo keeps Tidewheel's state in MongoDB, or in a server that speaks its protocol.
 //
 // What it promises is what store/storetest demands of every store. How it keeps that without transactions: each write
-// is an insert under a derived _id or a replacement of one document under a condition (its revision), tried again by
+// is an insert under a derived _id or a replacement of one document under a condition (its revision), retried by
 // the same rule. A write whose fate is not known, because the connection broke, the server reported an error, or fewer
 // documents matched than were sent, is decided by reading the document again: the same revision with the same content
 // was done, anything else by another writer is a conflict, and what is not there yet is written again, a bounded number

@@ -38,9 +38,9 @@ func (s *Store) page(ctx context.Context, of engine.Collection, from string, lim
 	case engine.CollectionDAGs:
 		return definitionPage(ctx, s.dags, from, limit)
 	case engine.CollectionGenerations:
-		return formPage(ctx, s.jobs, from, limit)
+		return versionPage(ctx, s.jobs, from, limit)
 	case engine.CollectionDAGGenerations:
-		return formPage(ctx, s.dags, from, limit)
+		return versionPage(ctx, s.dags, from, limit)
 	case engine.CollectionBinaries:
 		return pageOf(ctx, s.binaries, from, limit, nil, binaryDocument.value)
 	case engine.CollectionWaves:
@@ -161,9 +161,9 @@ func documentsBy[D any, T engine.Document](in *mongo.Collection, documents []D, 
 
 // The parts of what is kept of definitions, as the first letter of a place.
 const (
-	partForms  = "g" // generations
-	partLiving = "l" // jobs or dags
-	partTombs  = "t" // tombstones or dag_tombstones
+	partVersions = "g" // generations
+	partLiving   = "l" // jobs or dags
+	partTombs    = "t" // tombstones or dag_tombstones
 )
 
 // partOf takes a place apart.
@@ -220,42 +220,42 @@ func (d *definitions[S]) definitionsFrom(ctx context.Context, from, first string
 	return rest, place(partTombs, next, ""), err
 }
 
-// formPage returns the earlier forms, and then the present ones, which stand in the definitions themselves. A present form
+// versionPage returns the earlier versions, and then the current ones, which stand in the definitions themselves. A current version
 // that an edit which lost a race has left among the earlier ones counts once.
-func formPage[S engine.Spec](ctx context.Context, d *definitions[S], from string, limit int) ([]engine.Document, string, error) {
-	part, after := partOf(from, partForms)
-	if part != partForms {
+func versionPage[S engine.Spec](ctx context.Context, d *definitions[S], from string, limit int) ([]engine.Document, string, error) {
+	part, after := partOf(from, partVersions)
+	if part != partVersions {
 		documents, next, err := d.definitionsFrom(ctx, from, part, limit)
 		if err != nil {
 			return nil, "", err
 		}
-		forms := make([]generationDocument, len(documents))
+		versions := make([]generationDocument, len(documents))
 		for i := range documents {
-			forms[i] = documents[i].present()
+			versions[i] = documents[i].present()
 		}
-		page, err := documentsBy(d.living, forms, d.form)
+		page, err := documentsBy(d.living, versions, d.version)
 		return page, next, err
 	}
-	forms, next, err := readPage[generationDocument](ctx, d.generations, after, limit, nil)
+	versions, next, err := readPage[generationDocument](ctx, d.generations, after, limit, nil)
 	if err == nil {
-		forms, err = d.earlierOnly(ctx, forms)
+		versions, err = d.earlierOnly(ctx, versions)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	page, err := documentsBy(d.generations, forms, d.form)
-	return page, place(partForms, next, partLiving), err
+	page, err := documentsBy(d.generations, versions, d.version)
+	return page, place(partVersions, next, partLiving), err
 }
 
-// earlierOnly leaves out the forms that definitions are in.
-func (d *definitions[S]) earlierOnly(ctx context.Context, forms []generationDocument) (earlier []generationDocument, err error) {
-	if len(forms) == 0 {
+// earlierOnly leaves out the versions that definitions are in.
+func (d *definitions[S]) earlierOnly(ctx context.Context, versions []generationDocument) (earlier []generationDocument, err error) {
+	if len(versions) == 0 {
 		return nil, nil
 	}
 	var uids []string
 	seen := map[string]bool{}
-	for i := range forms {
-		if uid := forms[i].UID; !seen[uid] {
+	for i := range versions {
+		if uid := versions[i].UID; !seen[uid] {
 			seen[uid] = true
 			uids = append(uids, uid)
 		}
@@ -268,9 +268,9 @@ func (d *definitions[S]) earlierOnly(ctx context.Context, forms []generationDocu
 	if err != nil {
 		return nil, err
 	}
-	for _, form := range forms {
-		if living[form.UID] != form.Generation && buried[form.UID] != form.Generation {
-			earlier = append(earlier, form)
+	for _, version := range versions {
+		if living[version.UID] != version.Generation && buried[version.UID] != version.Generation {
+			earlier = append(earlier, version)
 		}
 	}
 	return earlier, nil

@@ -20,7 +20,7 @@ type puts struct {
 }
 
 // PutDocuments puts documents into their places as they are, over whatever stands there. It is for a database that
-// nobody else writes to: it asks for no revision. Definitions come before their generations.
+// no other process writes to: it checks no revision. Definitions come before their generations.
 func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -31,17 +31,17 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 			return s.failed(fmt.Sprintf("put %s of %s", id, collection), err)
 		}
 	}
-	for _, forms := range []struct {
+	for _, versions := range []struct {
 		list    []generationDocument
 		to      *mongo.Collection
 		earlier func(context.Context, []generationDocument) ([]generationDocument, error)
 	}{{all.jobs, s.jobs.generations, s.jobs.earlierOnly}, {all.dags, s.dags.generations, s.dags.earlierOnly}} {
-		earlier, err := forms.earlier(ctx, forms.list)
+		earlier, err := versions.earlier(ctx, versions.list)
 		if err != nil {
 			return s.failed("put generations", err)
 		}
 		for i := range earlier {
-			if err := all.add(forms.to, earlier[i].ID, earlier[i]); err != nil {
+			if err := all.add(versions.to, earlier[i].ID, earlier[i]); err != nil {
 				return s.failed("put generations", err)
 			}
 		}
@@ -76,11 +76,11 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 	case engine.DAG:
 		return putDefinition(all, s.dags, &d)
 	case engine.Generation:
-		made, err := s.jobs.formDocument(&d)
+		made, err := s.jobs.versionDocument(&d)
 		all.jobs = append(all.jobs, made)
 		return err
 	case engine.DAGGeneration:
-		made, err := s.dags.formDocument(&d)
+		made, err := s.dags.versionDocument(&d)
 		all.dags = append(all.dags, made)
 		return err
 	case engine.Run:

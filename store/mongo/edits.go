@@ -27,7 +27,7 @@ const (
 //
 // Each definition holds the generation that Tidewheel knows of, and an index holds the highest generation that there is
 // for each of these. So a sweep costs a step for each different generation, however many definitions there are; beyond
-// editSteps of them it goes on where the last one has ended. It is used by one goroutine.
+// editSteps of them it continues where the last one has ended. It is used by one goroutine.
 type Edits struct {
 	store   *Store
 	jobs    editSweep
@@ -128,7 +128,7 @@ func (e *Edits) refuse(collection string, d *definitionDocument, err error) {
 }
 
 // edited finds definitions whose generation is above the one that Tidewheel knows of, beginning above a known
-// generation, and returns where to go on; 0 at the end.
+// generation, and returns where to continue; 0 at the end.
 func (d *definitions[S]) edited(ctx context.Context, after int64) (found []definitionDocument, next int64, err error) {
 	highest := options.Find().SetSort(append(ascending("known"), descending("generation")...)).SetLimit(1).
 		SetProjection(bson.D{{Key: "_id", Value: 0}, {Key: "known", Value: 1}, {Key: "generation", Value: 1}})
@@ -177,7 +177,7 @@ func (d *definitions[S]) adopt(ctx context.Context, edited *definitionDocument, 
 		{Key: "definition", Value: definition}, {Key: "known", Value: edited.Generation}, {Key: "revision", Value: edited.Revision + 1},
 		{Key: "pending", Value: true}, {Key: "updated_at", Value: now}, {Key: "updated_by", Value: editor},
 	}
-	drop := bson.D{{Key: "source", Value: ""}, {Key: "message", Value: ""}} // they are of the form before
+	drop := bson.D{{Key: "source", Value: ""}, {Key: "message", Value: ""}} // they are of the version before
 	switch {
 	case edited.Paused && edited.PausedAt == nil:
 		put = append(put, bson.E{Key: "paused_at", Value: now}, bson.E{Key: "paused_by", Value: editor})

@@ -81,7 +81,7 @@ func (s *Store) InsertEffect(ctx context.Context, effect engine.RunEffect) error
 	return s.failed("insert effect "+id, err)
 }
 
-// ReplaceEffect writes an effect on condition that the stored revision is the one before; engine.ErrConflict or
+// ReplaceEffect writes an effect on condition that the stored revision is the previous one; engine.ErrConflict or
 // engine.ErrNotFound.
 func (s *Store) ReplaceEffect(ctx context.Context, effect engine.RunEffect) error {
 	ctx, cancel := s.bound(ctx)
@@ -179,7 +179,7 @@ func (s *Store) ExpireEffects(ctx context.Context, before time.Time, limit int) 
 	}
 }
 
-// oldestEffects returns some effects that were opened first before an instant, the oldest first, and where to go on.
+// oldestEffects returns some effects that were opened first before an instant, the oldest first, and where to continue.
 func (s *Store) oldestEffects(ctx context.Context, before time.Time, after *position, limit int) (old []effectDocument, last *position, err error) {
 	bounds := bson.D{{Key: "$lt", Value: date(before)}}
 	condition := bson.D{}

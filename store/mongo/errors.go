@@ -14,13 +14,13 @@ import (
 
 // What can be wrong with the connection; the wrapping error says what to check.
 var (
-	// ErrURI says that the connection string cannot be read.
+	// ErrURI means that the connection string cannot be read.
 	ErrURI = errors.New("the MongoDB connection string is not valid")
-	// ErrUnreachable says that no server answered in time.
+	// ErrUnreachable means that no server answered in time.
 	ErrUnreachable = errors.New("MongoDB does not answer")
-	// ErrCredentials says that the server refused the user or the password.
+	// ErrCredentials means that the server refused the user or the password.
 	ErrCredentials = errors.New("MongoDB refuses the credentials")
-	// ErrPermission says that the user may not do what Tidewheel needs.
+	// ErrPermission means that the user may not do what Tidewheel needs.
 	ErrPermission = errors.New("MongoDB does not allow it")
 )
 
@@ -40,7 +40,7 @@ func (e *unreachableError) Brief() string { return "no MongoDB is reached at " +
 
 func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.err} }
 
-// SchemaError says that the database was written by a version that this one does not know, or is in use by nodes of an earlier
+// SchemaError reports that the database was written by a version that this one does not know, or is in use by nodes of an earlier
 // version that would misread what this one writes.
 type SchemaError struct {
 	Database     string
@@ -63,7 +63,7 @@ func (e *SchemaError) Error() string {
 		"\"meta\" was changed. Set its version to %d if the data is Tidewheel's", e.Database, e.Found, e.Known)
 }
 
-// IndexError says that an index that Tidewheel needs cannot be made.
+// IndexError reports that an index that Tidewheel needs cannot be made.
 type IndexError struct {
 	Database, Collection, Index string
 	Conflict                    bool // another index stands in its place
@@ -81,7 +81,7 @@ func (e *IndexError) Error() string {
 
 func (e *IndexError) Unwrap() error { return e.Err }
 
-// DocumentError says that a stored document cannot be read, as after an edit by hand that went wrong.
+// DocumentError reports that a stored document cannot be read, as after a faulty manual edit.
 type DocumentError struct {
 	Collection string
 	ID         string

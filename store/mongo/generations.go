@@ -12,35 +12,35 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Generation returns one form of a definition with its source; engine.ErrNotFound if it is not kept. It reads the definition
-// first: when that has gone on to another generation, the one before is kept.
-func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (form engine.GenerationOf[S], err error) {
+// Generation returns one version of a definition with its source; engine.ErrNotFound if it is not kept. It reads the definition
+// first: when that has gone on to another generation, the previous one is kept.
+func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (version engine.GenerationOf[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := fmt.Sprintf("read generation %d of %s %s", generation, d.what, uid)
 	present, err := d.present(ctx, uid)
 	switch {
 	case err != nil:
-		return form, d.failed(operation, err)
+		return version, d.failed(operation, err)
 	case present != nil && present.Generation == generation:
-		form, err = d.form(*present)
-		return form, d.failed(operation, err)
+		version, err = d.version(*present)
+		return version, d.failed(operation, err)
 	}
 	documents, err := find[generationDocument](ctx, d.generations, byID(generationID(uid, generation)))
 	if err != nil {
-		return form, d.failed(operation, err)
+		return version, d.failed(operation, err)
 	}
-	forms, err := valuesBy(d.generations, documents, d.form)
-	if err == nil && len(forms) == 0 {
+	versions, err := valuesBy(d.generations, documents, d.version)
+	if err == nil && len(versions) == 0 {
 		err = engine.ErrNotFound
 	}
 	if err != nil {
-		return form, d.failed(operation, err)
+		return version, d.failed(operation, err)
 	}
-	return forms[0], nil
+	return versions[0], nil
 }
 
-// Generations lists the kept forms of a definition below a generation (0: all of them), newest first, without their
+// Generations lists the kept versions of a definition below a generation (0: all of them), newest first, without their
 // sources.
 func (d *definitions[S]) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
 	ctx, cancel := d.bound(ctx)
@@ -64,8 +64,8 @@ func (d *definitions[S]) Generations(ctx context.Context, uid string, before int
 		documents = append([]generationDocument{*present}, documents...)
 		documents = documents[:min(limit, len(documents))]
 	}
-	forms, err := valuesBy(d.generations, documents, d.form)
-	return forms, d.failed("list generations", err)
+	versions, err := valuesBy(d.generations, documents, d.version)
+	return versions, d.failed("list generations", err)
 }
 
 // present is the generation that a definition is in, nil if there is no such definition.
@@ -110,7 +110,7 @@ func (d *definitions[S]) keep(ctx context.Context, generation generationDocument
 	})
 }
 
-// forgetGenerations forgets the earlier forms of definitions that are gone.
+// forgetGenerations forgets the earlier versions of definitions that are gone.
 func (d *definitions[S]) forgetGenerations(ctx context.Context, uids []string) error {
 	if len(uids) == 0 {
 		return nil
@@ -123,7 +123,7 @@ func (d *definitions[S]) forgetGenerations(ctx context.Context, uids []string) e
 	})
 }
 
-// DropGenerations deletes the forms below a generation and counts them. After an unclear end the count may be short.
+// DropGenerations deletes the versions below a generation and counts them. After an unclear end the count may be short.
 func (d *definitions[S]) DropGenerations(ctx context.Context, uid string, below int64) (deleted int, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

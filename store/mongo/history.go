@@ -16,7 +16,7 @@ import (
 
 // Runs lists history, newest first (by CreatedAt, then id), with the cursor of the next page. What has an index is
 // asked of the server; what has none is looked for in what it gives, no more than Config.ScanLimit runs or
-// Config.ScanTime at a time: then a page may be short, or empty, and its cursor says where to go on. Without a
+// Config.ScanTime at a time: then a page may be short, or empty, and its cursor says where to continue. Without a
 // namespace or a job each namespace is asked.
 func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
 	ctx, cancel := s.bound(ctx)
@@ -39,7 +39,7 @@ func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engin
 
 // unindexed reports whether a filter asks for what no index holds together.
 func unindexed(filter *engine.RunFilter, owner string) bool {
-	return filter.Tier != "" || filter.Text != "" || filter.Task != "" && owner == "" ||
+	return filter.Tier != "" || filter.Text != "" || filter.OfJobs || filter.Task != "" && owner == "" ||
 		filter.By != "" && (narrow(filter, owner) || len(filter.Statuses) > 0) ||
 		narrow(filter, owner) && slices.ContainsFunc(filter.Statuses, engine.Status.Terminal)
 }
@@ -110,7 +110,7 @@ look:
 
 func matches(d *runDocument, filter *engine.RunFilter, text string) bool {
 	return (filter.Tier == "" || d.Tier == string(filter.Tier)) && (filter.By == "" || d.By == filter.By) &&
-		(filter.Task == "" || d.Task == filter.Task) && (filter.Job == "" || d.Job == filter.Job) && (filter.DAG == "" || d.DAG == filter.DAG) &&
+		(filter.Task == "" || d.Task == filter.Task) && (!filter.OfJobs || d.Task == "") && (filter.Job == "" || d.Job == filter.Job) && (filter.DAG == "" || d.DAG == filter.DAG) &&
 		(len(filter.Statuses) == 0 || slices.ContainsFunc(filter.Statuses, func(s engine.Status) bool { return s.String() == d.Status })) &&
 		strings.Contains(strings.ToLower(d.ID+"\n"+d.Job+"\n"+d.DAG+"\n"+d.Reason), text)
 }

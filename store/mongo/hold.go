@@ -23,7 +23,7 @@ func holdUntil(run bson.Raw) time.Time {
 	if status, is := run.Lookup("status").StringValueOK(); !is || status != engine.StatusScheduled.String() {
 		return time.Time{}
 	}
-	slot, is := run.Lookup("slot").DateTimeOK() // a run by hand has none: its command is gone once it is projected
+	slot, is := run.Lookup("slot").DateTimeOK() // a manual run has none: its command is gone once it is projected
 	if !is {
 		return time.Time{}
 	}

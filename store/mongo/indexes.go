@@ -83,7 +83,7 @@ func indexes() []index {
 		{collection: "dags", name: "retaining", keys: ascending("deleted", "_id"), partial: having("definition.retention")},
 		// What waits for the engine with its name taken: nearly empty, too.
 		{collection: "tombstones", name: "by_shard", keys: ascending("shard")},
-		// The earlier forms of a job.
+		// The earlier versions of a job.
 		{collection: "generations", name: "of_job", keys: append(ascending("uid"), descending("generation")...)},
 
 		// DAGs are kept as jobs are.
@@ -93,7 +93,7 @@ func indexes() []index {
 		{collection: "dag_tombstones", name: "by_shard", keys: ascending("shard")},
 		{collection: "dag_generations", name: "of_dag", keys: append(ascending("uid"), descending("generation")...)},
 
-		// An engine that takes over a shard reads the waves that go on or wait; for one DAG, when it is loaded.
+		// An engine that takes over a shard reads the active and waiting waves; for one DAG, when it is loaded.
 		{collection: "waves", name: "open_by_dag", keys: ascending("dag_uid"), partial: open},
 		{collection: "waves", name: "open_by_shard", keys: ascending("shard", "_id"), partial: open},
 		// The epoch of the next wave follows from the highest.

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// insert inserts one document that nobody else should have inserted, and reports whether one was there before. A write
+// insert inserts one document that no other writer should have inserted, and reports whether one was there before. A write
 // that was done but reported as failed is found again: where an earlier try had an unclear end, a document that is
 // ours, as mine says, is the one that it wrote. After a plain "duplicate key" it is not: then the caller
 // inserts the same a second time, and gets an error.

@@ -14,7 +14,7 @@ import (
 //
 // What keeps the fence whole: an owner writes at the position after its last commit, and a take-over stands at just that
 // position. So take-overs are not trimmed with the commits, which are deleted once they are projected: an owner that
-// stood still for days still meets the take-over that ended its term. The newest entry of a shard is never deleted, so
+// was suspended for days still meets the take-over that ended its term. The newest entry of a shard is never deleted, so
 // that terms and positions never go back.
 //
 // An entry that is larger than Config.EntrySize has parts: 07-0000000000000012, 07-0000000000000012.0001, … They are
@@ -27,7 +27,7 @@ const (
 	kindTakeOver = "take-over"
 )
 
-// takeOversKept is how long take-overs stay. It is far longer than a process can stand still and go on.
+// takeOversKept is how long take-overs stay. It is far longer than a process can stand still and continue.
 const takeOversKept = 30 * 24 * time.Hour
 
 // entryDocument is a document of journal.
@@ -40,7 +40,7 @@ type entryDocument struct {
 	Kind     string        `bson:"kind"`
 	Term     int64         `bson:"term"`
 	Owner    string        `bson:"owner"`
-	Nonce    string        `bson:"nonce"` // of the term, made anew with each take-over: whose entry this is
+	Nonce    string        `bson:"nonce"` // of the term, recreated with each take-over: whose entry this is
 	At       bson.DateTime `bson:"at"`
 
 	// The documents, as they go to their collections.

@@ -187,7 +187,7 @@ func writeString(out *bytes.Buffer, text string) {
 }
 
 // payload is a JSON value that must come back as the same bytes. Where BSON can give them back, Value holds it for
-// people to read and edit; else Text holds the JSON as it is (1.0 and 1e3 are numbers that BSON would not tell from
+// people to read and edit; else Text holds the JSON as it is (1.0 and 1e3 are numbers that BSON would not distinguish from
 // 1 and 1000).
 type payload struct {
 	value bson.RawValue

@@ -12,10 +12,10 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// ErrNoMoment says that the server cannot show what it held at one moment.
+// ErrNoMoment means that the server cannot show what it held at one moment.
 var ErrNoMoment = errors.New("MongoDB cannot show what it held at one moment: that takes a replica set or a sharded cluster of MongoDB 5.0 or later")
 
-// CheckMoment reports whether Moment can do what it says here: an error wraps ErrNoMoment, or says that nobody answers.
+// CheckMoment reports whether Moment can do what it says here: an error wraps ErrNoMoment, or says that there is no answer.
 // Some servers of MongoDB's protocol take no notice of what is asked for, so it looks whether the answer is of a moment.
 func (s *Store) CheckMoment(ctx context.Context) error {
 	ctx, cancel := s.bound(ctx)
@@ -40,7 +40,7 @@ func (s *Store) CheckMoment(ctx context.Context) error {
 // codes of a moment that is too long ago for the server to show it.
 const codeSnapshotUnavailable, codeSnapshotTooOld = 246, 239
 
-// Moment calls read with pages of all that the database held when the first of them was read, while others go on
+// Moment calls read with pages of all that the database held when the first of them was read, while others write
 // writing. The server keeps what it held for some minutes only.
 func (s *Store) Moment(ctx context.Context, read func(engine.DocumentPages) error) error {
 	session, err := s.client.StartSession(options.Session().SetSnapshot(true))
@@ -52,7 +52,7 @@ func (s *Store) Moment(ctx context.Context, read func(engine.DocumentPages) erro
 	var refused mongo.ServerError
 	if errors.As(err, &refused) && (refused.HasErrorCode(codeSnapshotTooOld) || refused.HasErrorCode(codeSnapshotUnavailable)) {
 		return fmt.Errorf("the server keeps what it held for too short a time to read it all: raise its parameter "+
-			"minSnapshotHistoryWindowInSeconds, which is 300 if nobody has: %w", err)
+			"minSnapshotHistoryWindowInSeconds, which is 300 by default: %w", err)
 	}
 	return err
 }

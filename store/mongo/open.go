@@ -166,7 +166,7 @@ func (s *Store) Close(ctx context.Context) error {
 	return nil
 }
 
-// Drop removes the whole database. It is for tests and for starting anew.
+// Drop removes the whole database. It is for tests and for starting over.
 func (s *Store) Drop(ctx context.Context) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -182,7 +182,7 @@ func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // command returns a context for one command to the server. What takes many commands is not bounded as a whole: it would
-// begin anew each time where the server is slow, and never end.
+// restart each time where the server is slow, and never end.
 func (s *Store) command(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.config.OperationTimeout)
 }

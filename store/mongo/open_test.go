@@ -24,7 +24,7 @@ func TestPasswordsAreTakenOutOfMessages(t *testing.T) {
 	}
 }
 
-func TestFaultyConnectionStringIsToldWithoutItsPassword(t *testing.T) {
+func TestInvalidConnectionStringIsReportedWithoutItsPassword(t *testing.T) {
 	for uri, words := range map[string]string{
 		"mongodb://ada:e@host:x":      "error parsing uri: invalid host",
 		"mongodb://ada:pre%zq9@host":  "invalid password: write a % in it as %25",

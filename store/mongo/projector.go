@@ -13,7 +13,7 @@ import (
 )
 
 // projector brings what this store commits to the collections: a round at a time, each of all that has been committed
-// since the one before. It never drops anything: what it has not projected when it ends is in the journal, for the next
+// since the previous one. It never drops anything: what it has not projected when it ends is in the journal, for the next
 // owner. A store that has lost a shard projects what it had committed before; that does no harm.
 type projector struct {
 	store   *Store
@@ -58,7 +58,7 @@ func newProjector(s *Store) *projector {
 	return p
 }
 
-// took says that a shard was taken and is projected up to a position, which is recorded up to another, and starts the
+// took records that a shard was taken and is projected up to a position, which is recorded up to another, and starts the
 // projector.
 func (p *projector) took(shard int, recorded, applied uint64) {
 	p.mutex.Lock()
@@ -324,7 +324,7 @@ func (s *Store) record(ctx context.Context, reached map[int]reach) error {
 	return err
 }
 
-// trim deletes the commits that are behind what is recorded, and, once after a shard was taken, take-overs that nobody can
+// trim deletes the commits that are behind what is recorded, and, once after a shard was taken, take-overs that no engine can
 // meet any more. The newest entry is never behind.
 func (s *Store) trim(ctx context.Context, reached map[int]reach) error {
 	var models []mongo.WriteModel

@@ -19,7 +19,7 @@ import (
 // what matches at that moment, and a document that has changed meanwhile stays.
 
 // ExpireRuns deletes at most limit runs of these shards that an expiry takes, the oldest first. Most keep nothing beside their
-// document: they go unseen. The others are read first and deleted by _id. A run that was tried again meanwhile stays. Where a
+// document: they go unseen. The others are read first and deleted by _id. A run that was retried meanwhile stays. Where a
 // deletion has an unclear end, what is gone counts as deleted.
 func (s *Store) ExpireRuns(ctx context.Context, shards []int, what engine.Expiry, limit int) (expired engine.ExpiredRuns, err error) {
 	ctx, cancel := s.bound(ctx)

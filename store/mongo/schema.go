@@ -10,6 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
+// SchemaVersion is that of the databases that this version writes.
+const SchemaVersion = schemaVersion
+
 // schemaVersion is the form of the documents. A change that an older Tidewheel would misread makes it grow.
 //
 // Version 1 had no journal: its documents have no position, and are replaced by whatever is projected. What it left half done
@@ -67,8 +70,8 @@ func (s *Store) writeSchema(whole context.Context) error {
 }
 
 // bringForward makes a database of an earlier version one of this version, unless nodes of the earlier one use it. The version is
-// written first, together with the one before it, so that no node of before starts any more while it is asked which ones are there;
-// then what has to be done is done; then the one before is taken away. Where nodes of before are there it is put back. What a crash
+// written first, together with the previous one, so that no node of before starts any more while it is asked which ones are there;
+// then what has to be done is done; then the previous one is taken away. Where nodes of before are there it is put back. What a crash
 // leaves behind is done by the next start.
 func (s *Store) bringForward(ctx context.Context) error {
 	for {
@@ -93,7 +96,7 @@ func (s *Store) bringForward(ctx context.Context) error {
 }
 
 func (s *Store) bringForwardFrom(ctx context.Context, found schemaDocument) error {
-	here, err := s.CallRoll(ctx, s.config.RollTime)
+	here, err := s.ListActiveServers(ctx, s.config.ActiveServersWait)
 	if err != nil {
 		return err
 	}
@@ -118,7 +121,7 @@ func (s *Store) bringForwardFrom(ctx context.Context, found schemaDocument) erro
 	return nil
 }
 
-// changeSchema writes the version and the one before it (0: none), unless another node has changed them.
+// changeSchema writes the version and the previous one (0: none), unless another node has changed them.
 func (s *Store) changeSchema(ctx context.Context, found schemaDocument, version, from int) error {
 	condition := append(byID(schemaID), bson.E{Key: "version", Value: found.Version}, bson.E{Key: "from", Value: nil})
 	if found.From != 0 {

@@ -124,7 +124,7 @@ func (s *Store) settleChunk(
 			}
 			return refused, fmt.Errorf("given up after %d attempts: %w", attempt, failure)
 		}
-		// A duplicate key or a count that was too small was nobody's trouble: the step has changed, and the next
+		// A duplicate key or a count that was too small was no fault: the step has changed, and the next
 		// should succeed. Everything else needs a moment.
 		if attempt > 1 || failure != nil && !mongo.IsDuplicateKeyError(failure) {
 			s.config.Logger.Debug("mongodb write is tried again", "collection", to.Name(), "left", left, "attempt", attempt, "error", failure)

@@ -15,7 +15,7 @@ import (
 )
 
 // Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced. All commits
-// before it are in the collections when it returns. It goes on, while others take the same shard, until ctx ends.
+// before it are in the collections when it returns. It continues, while others take the same shard, until ctx ends.
 func (s *Store) Take(ctx context.Context, shard int, owner string) (engine.Term, error) {
 	operation := fmt.Sprintf("take shard %d", shard)
 	nonce := rand.Text()
@@ -53,7 +53,7 @@ func (s *Store) take(ctx context.Context, shard int, owner, nonce string) (begun
 		return begun, false, err
 	}
 	if applied >= begun.Position {
-		// This try stood still for so long that its place had been written, projected and trimmed, or another owner has
+		// This try was suspended for so long that its place had been written, projected and trimmed, or another owner has
 		// come since. Until applied reaches a position nothing there is deleted: below it the place was free.
 		return begun, false, nil
 	}

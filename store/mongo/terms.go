@@ -22,7 +22,7 @@ type terms struct {
 	latest map[int]term
 }
 
-// begin says that a shard was taken.
+// begin records that a shard was taken.
 func (t *terms) begin(shard int, begun term) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -34,7 +34,7 @@ func (t *terms) begin(shard int, begun term) {
 	}
 }
 
-// end says that a term is over.
+// end records that a term is over.
 func (t *terms) end(shard int, number uint64) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -60,7 +60,7 @@ func (t *terms) next(commit *engine.ShardCommit) (of term, known bool, err error
 	return of, false, nil
 }
 
-// committed says that a commit stands, and calls first if that was not known.
+// committed records that a commit stands, and calls first if that was not known.
 func (t *terms) committed(commit *engine.ShardCommit, first func()) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -16,7 +16,7 @@ import (
 // one tombstone, and goes when it is handled. A copy that is made at the very moment when the engine has handled the tombstone is handled
 // once more, which changes nothing.
 
-// bury copies a tombstone to where its name does not matter. Nobody writes to a definition once it is deleted, so a
+// bury copies a tombstone to where its name does not matter. No process writes to a definition once it is deleted, so a
 // copy that is there already is the same.
 func (d *definitions[S]) bury(ctx context.Context, tomb definitionDocument) error {
 	tomb.ID = tomb.UID

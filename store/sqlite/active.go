@@ -210,6 +210,7 @@ func (p *picker) picks(run *runWrite) bool {
 		(f.Job == "" || run.job == f.Job && run.task() == "") &&
 		(f.DAG == "" || run.job == f.DAG && run.task() != "") &&
 		(f.Task == "" || run.task() == f.Task) &&
+		(!f.OfJobs || run.task() == "") &&
 		(f.Tier == "" || run.tier == string(f.Tier)) &&
 		(f.By == "" || run.by == f.By) &&
 		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, run.status)) &&

@@ -11,8 +11,8 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// BenchmarkCommitBesideExpiry is how long one small commit takes while nothing else goes on, and while old history is
-// removed without a pause, which nobody does: so this is the most that a commit waits for it.
+// BenchmarkCommitBesideExpiry is how long one small commit takes while nothing else runs, and while old history is
+// removed without a pause, unlike in production: so this is the most that a commit waits for it.
 //
 //	go test -run '^$' -bench CommitBesideExpiry -benchtime 1000x ./store/sqlite
 func BenchmarkCommitBesideExpiry(b *testing.B) {

@@ -27,13 +27,13 @@ var usualChecks = checkTimes{atStart: 300 * time.Millisecond, first: time.Second
 // checkCache keeps a check, which reads each page once, from filling memory.
 const checkCache = "cache_size(-2048)"
 
-// DamagedError says that a file is damaged: the store neither reads nor writes it any more. It is engine.ErrDamaged.
+// DamagedError reports that a file is damaged: the store neither reads nor writes it any more. It is engine.ErrDamaged.
 type DamagedError struct {
 	Path string
 	What string // in SQLite's words
 }
 
-// Error says what to do.
+// Error reports what to do.
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged: restore a backup, or try to save what is left with `sqlite3 FILE .recover` (%s)", e.Path, e.What)
 }
@@ -52,7 +52,7 @@ func damage(path string, err error) *DamagedError {
 	return nil
 }
 
-// Check looks through a file that no server uses and changes nothing in it. The error says whether it is damaged
+// Check looks through a file that no server uses and changes nothing in it. The error reports whether it is damaged
 // (engine.ErrDamaged), or why it could not be looked through: ctx's if that ended first.
 func Check(ctx context.Context, path string) (err error) {
 	if _, err := os.Stat(path); err != nil {
@@ -102,7 +102,7 @@ func (p *readers) check(ctx context.Context, path string) error {
 	return &DamagedError{Path: path, What: strings.ReplaceAll(strings.Join(found, "; "), "\n", " ")}
 }
 
-// refused says why the file is not used any more, nil if it is.
+// refused reports why the file is not used any more, nil if it is.
 func (f *file) refused() error {
 	if f.writer.ended() {
 		return errClosed

@@ -71,7 +71,7 @@ func TestADatabaseWithOneDamagedPageIsRefused(t *testing.T) {
 	isDamage(t, "checking it", Check(t.Context(), path))
 }
 
-// usable says which of the ways to use a store still work.
+// usable reports which of the ways to use a store still work.
 func usable(t *testing.T, store *Store) {
 	t.Helper()
 	ctx := t.Context()

@@ -26,7 +26,7 @@ const (
 	emptyWait  = "PRAGMA busy_timeout = 200"
 	usualWait  = "PRAGMA busy_timeout = 5000"
 	emptyAgain = time.Second
-	// idleEvery is how often a log that nobody writes to any more is looked at, to be emptied.
+	// idleEvery is how often an unused log is checked, to be truncated.
 	idleEvery = 10 * time.Second
 )
 
@@ -34,7 +34,7 @@ const (
 var errLogLong = errors.New("the read was ended: it took so long that the database's log could not be emptied; try again")
 
 // checkpointer keeps the log short. Beside the writer it is written back into the file again and again; but as long as the
-// writer goes on, it is never begun anew by that. So the writer empties it, once it is long: new reads do not hold that up,
+// writer continues, it is never restarted by that. So the writer empties it, once it is long: new reads do not hold that up,
 // since they find everything in the file.
 type checkpointer struct {
 	connection *connection

@@ -43,7 +43,7 @@ func writeMuch(t *testing.T, store *Store, rounds int, each func()) {
 	}
 }
 
-// A log is begun anew only while nobody reads an earlier moment. With enough pages that never is the case by itself.
+// A log restarts only while no reader uses an earlier snapshot. With enough pages that never happens by itself.
 func TestTheLogOfASmallDatabaseStaysShortWhileOthersReadAllTheTime(t *testing.T) {
 	if raceDetector {
 		t.Skip("what it measures is another matter under the race detector: make test runs it without")
@@ -87,7 +87,7 @@ func TestTheLogOfASmallDatabaseStaysShortWhileOthersReadAllTheTime(t *testing.T)
 	}
 }
 
-func TestALogThatNobodyWritesToAnyMoreIsEmptied(t *testing.T) {
+func TestUnusedWriteAheadLogIsTruncated(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "data.db")
 	conn, err := connect(source(path, "journal_mode(wal)", "wal_autocheckpoint(0)"))

@@ -62,7 +62,7 @@ func TestCommitsThatFindNoSpaceAreWrittenWhenTheyAreGivenAgain(t *testing.T) {
 }
 
 // Who finds a request gone finds what the engine has made of it.
-func TestACommandThatIsGoneHasLeftItsRun(t *testing.T) {
+func TestADeletedCommandHasStoredItsRun(t *testing.T) {
 	store, _ := openStore(t)
 	ctx := t.Context()
 	if _, err := store.Take(ctx, 0, "ada"); err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// definitions is a table of what users write under a name, jobs or DAGs, with the table of the forms that each has had.
+// definitions is a table of what users write under a name, jobs or DAGs, with the table of the versions that each has had.
 type definitions[S engine.Spec] struct {
-	what  string // "job", for errors
-	table string // and the kind of its cursors
-	forms string // table
+	what     string // "job", for errors
+	table    string // and the kind of its cursors
+	versions string // table
 }
 
 var (
-	jobs = definitions[spec.Job]{what: "job", table: "jobs", forms: "generations"}
-	dags = definitions[spec.DAG]{what: "DAG", table: "dags", forms: "dag_generations"}
+	jobs = definitions[spec.Job]{what: "job", table: "jobs", versions: "generations"}
+	dags = definitions[spec.DAG]{what: "DAG", table: "dags", versions: "dag_generations"}
 )
 
 func bit(b bool) int64 {
@@ -33,23 +33,23 @@ func retains[S engine.Spec](given *engine.Definition[S]) int64 {
 	return bit(given.Retention() != (spec.Retention{}))
 }
 
-// encode returns the documents of a definition and of its present form, without its source.
-func (d *definitions[S]) encode(given *engine.Definition[S]) (document, form []byte, err error) {
+// encode returns the documents of a definition and of its current version, without its source.
+func (d *definitions[S]) encode(given *engine.Definition[S]) (document, version []byte, err error) {
 	bare := *given
 	bare.Source = "" // it stands in a column of its own
 	if document, err = encode(&bare); err != nil {
 		return nil, nil, err
 	}
 	present := bare.Present()
-	form, err = encode(&present)
-	return document, form, err
+	version, err = encode(&present)
+	return document, version, err
 }
 
-// create inserts a definition with its first form; engine.ErrExists if a living one has the name, or any the uid. A
+// create inserts a definition with its first version; engine.ErrExists if a living one has the name, or any the uid. A
 // tombstone of the name stays until it is handled.
 func (d *definitions[S]) create(ctx context.Context, s *Store, given *engine.Definition[S]) error {
 	operation := "create " + d.what + " " + given.Key()
-	document, form, err := d.encode(given)
+	document, version, err := d.encode(given)
 	if err != nil {
 		return wrap(operation, err)
 	}
@@ -63,14 +63,14 @@ func (d *definitions[S]) create(ctx context.Context, s *Store, given *engine.Def
 		if changed == 0 {
 			return engine.ErrExists
 		}
-		return d.keep(w, given, form)
+		return d.keep(w, given, version)
 	}))
 }
 
 // replace writes a definition on condition of its revision; engine.ErrConflict, or engine.ErrNotFound.
 func (d *definitions[S]) replace(ctx context.Context, s *Store, given *engine.Definition[S]) error {
 	operation := "replace " + d.what + " " + given.Key()
-	document, form, err := d.encode(given)
+	document, version, err := d.encode(given)
 	if err != nil {
 		return wrap(operation, err)
 	}
@@ -83,14 +83,14 @@ func (d *definitions[S]) replace(ctx context.Context, s *Store, given *engine.De
 		if changed == 0 {
 			return w.absentOrChanged("SELECT count(*) FROM "+d.table+" WHERE uid = ?", given.UID)
 		}
-		return d.keep(w, given, form)
+		return d.keep(w, given, version)
 	}))
 }
 
-// keep inserts a form if it is new; of one that is there only the source can be another.
-func (d *definitions[S]) keep(w *writer, given *engine.Definition[S], form []byte) error {
-	_, err := w.exec("INSERT INTO "+d.forms+" (uid, generation, doc, source) VALUES (?, ?, ?, ?)"+
-		" ON CONFLICT DO UPDATE SET source = excluded.source WHERE source <> excluded.source", given.UID, given.Generation, form, given.Source)
+// keep inserts a version if it is new; of one that is there only the source can be another.
+func (d *definitions[S]) keep(w *writer, given *engine.Definition[S], version []byte) error {
+	_, err := w.exec("INSERT INTO "+d.versions+" (uid, generation, doc, source) VALUES (?, ?, ?, ?)"+
+		" ON CONFLICT DO UPDATE SET source = excluded.source WHERE source <> excluded.source", given.UID, given.Generation, version, given.Source)
 	return err
 }
 
@@ -116,7 +116,7 @@ func (d *definitions[S]) handle(w *writer, h *engine.JobHandled) error {
 	if changed == 0 || err != nil {
 		return err
 	}
-	_, err = w.exec("DELETE FROM "+d.forms+" WHERE uid = ?", h.UID)
+	_, err = w.exec("DELETE FROM "+d.versions+" WHERE uid = ?", h.UID)
 	return err
 }
 
@@ -221,10 +221,10 @@ func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor)
 	return list[:limit], cursor(list[limit-1]).Encode(kind)
 }
 
-// formAt returns the form of a generation with its source; engine.ErrNotFound.
-func (d *definitions[S]) formAt(ctx context.Context, s *Store, uid string, generation int64) (one engine.GenerationOf[S], err error) {
+// versionAt returns the version of a generation with its source; engine.ErrNotFound.
+func (d *definitions[S]) versionAt(ctx context.Context, s *Store, uid string, generation int64) (one engine.GenerationOf[S], err error) {
 	there := false
-	err = s.list(ctx, "SELECT doc, source FROM "+d.forms+" WHERE uid = ? AND generation = ?", []any{uid, generation}, func(rows *sql.Rows) error {
+	err = s.list(ctx, "SELECT doc, source FROM "+d.versions+" WHERE uid = ? AND generation = ?", []any{uid, generation}, func(rows *sql.Rows) error {
 		var document sql.RawBytes
 		var source string
 		if err := rows.Scan(&document, &source); err != nil {
@@ -242,17 +242,17 @@ func (d *definitions[S]) formAt(ctx context.Context, s *Store, uid string, gener
 	return one, wrap("generation of "+d.what+" "+uid, err)
 }
 
-// formsBelow lists the forms below a generation (0: all of them), newest first, without their sources.
-func (d *definitions[S]) formsBelow(ctx context.Context, s *Store, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
-	forms, err := documents[engine.GenerationOf[S]](ctx, s, "SELECT doc FROM "+d.forms+" WHERE uid = ? AND (? = 0 OR generation < ?) ORDER BY generation DESC LIMIT ?",
+// versionsBelow lists the versions below a generation (0: all of them), newest first, without their sources.
+func (d *definitions[S]) versionsBelow(ctx context.Context, s *Store, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
+	versions, err := documents[engine.GenerationOf[S]](ctx, s, "SELECT doc FROM "+d.versions+" WHERE uid = ? AND (? = 0 OR generation < ?) ORDER BY generation DESC LIMIT ?",
 		uid, before, before, limit)
-	return forms, wrap("generations of "+d.what+" "+uid, err)
+	return versions, wrap("generations of "+d.what+" "+uid, err)
 }
 
-// drop deletes the forms below a generation and counts them.
+// drop deletes the versions below a generation and counts them.
 func (d *definitions[S]) drop(ctx context.Context, s *Store, uid string, below int64) (deleted int, err error) {
 	err = s.writeIdle(ctx, expireAtOnce, func(w *writer) error {
-		changed, err := w.exec("DELETE FROM "+d.forms+" WHERE uid = ? AND generation < ?", uid, below)
+		changed, err := w.exec("DELETE FROM "+d.versions+" WHERE uid = ? AND generation < ?", uid, below)
 		deleted = int(changed)
 		return err
 	})

@@ -34,14 +34,14 @@ func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]eng
 	return dags.pending(ctx, s, shards, limit)
 }
 
-// Generation returns one form of a job; engine.ErrNotFound.
+// Generation returns one version of a job; engine.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
-	return jobs.formAt(ctx, s, uid, generation)
+	return jobs.versionAt(ctx, s, uid, generation)
 }
 
-// DAGGeneration returns one form of a DAG; engine.ErrNotFound.
+// DAGGeneration returns one version of a DAG; engine.ErrNotFound.
 func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
-	return dags.formAt(ctx, s, uid, generation)
+	return dags.versionAt(ctx, s, uid, generation)
 }
 
 // definitionsOf are the definitions of one kind of a store.
@@ -70,17 +70,17 @@ func (d definitionsOf[S]) List(ctx context.Context, filter engine.DefinitionFilt
 	return d.table.living(ctx, d.store, &filter)
 }
 
-// Generation returns one form of a definition.
+// Generation returns one version of a definition.
 func (d definitionsOf[S]) Generation(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error) {
-	return d.table.formAt(ctx, d.store, uid, generation)
+	return d.table.versionAt(ctx, d.store, uid, generation)
 }
 
-// Generations lists the kept forms of a definition, newest first.
+// Generations lists the kept versions of a definition, newest first.
 func (d definitionsOf[S]) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
-	return d.table.formsBelow(ctx, d.store, uid, before, limit)
+	return d.table.versionsBelow(ctx, d.store, uid, before, limit)
 }
 
-// DropGenerations deletes the forms of a definition below a generation and counts them.
+// DropGenerations deletes the versions of a definition below a generation and counts them.
 func (d definitionsOf[S]) DropGenerations(ctx context.Context, uid string, below int64) (int, error) {
 	return d.table.drop(ctx, d.store, uid, below)
 }

@@ -11,9 +11,9 @@
 //     when the file is opened; a run that has ended is moved to the table runs_history. So a run's several writes cost
 //     little, and touch indexes once. The price is memory: about 500 bytes for each run that has not ended.
 //   - A page of history looks at a bounded number of runs. Where a filter finds little, a page may be shorter than its
-//     limit, even empty, and its cursor says where to go on.
+//     limit, even empty, and its cursor says where to continue.
 //   - A damaged file is refused with engine.ErrDamaged, or not used any more once damage is found (check.go).
-//   - A full disk refuses writes with engine.ErrFull and does no harm: once there is space, everything goes on.
+//   - A full disk refuses writes with engine.ErrFull and does no harm: once there is space, writes succeed again.
 //
 // Instants that are queried are kept to the millisecond, those inside a run to the microsecond. A run's id begins with
 // its job's uid and '-', that of a task's run with its wave's id (engine.WaveRunIDs), and its id, job and namespace never

@@ -15,7 +15,7 @@ import (
 type putting func(w *writer) error
 
 // PutDocuments puts documents into their places as they are, over whatever stands there, all of them or none. It is for
-// a store that nobody else writes to: it asks for no revision.
+// a store that no other process writes to: it checks no revision.
 func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) error {
 	puts := make([]putting, len(documents))
 	for i, document := range documents {
@@ -54,9 +54,9 @@ func prepare(document engine.Document) (putting, error) {
 	case engine.DAG:
 		return dags.placed(&d)
 	case engine.Generation:
-		return jobs.placedForm(&d)
+		return jobs.placedVersion(&d)
 	case engine.DAGGeneration:
-		return dags.placedForm(&d)
+		return dags.placedVersion(&d)
 	case engine.Binary:
 		text, err := encode(&d)
 		return placed(text, err, "binaries (namespace, name, revision, doc)", d.Namespace, d.Name, d.Revision)
@@ -114,11 +114,11 @@ func (d *definitions[S]) placed(given *engine.Definition[S]) (putting, error) {
 		given.UID, given.Namespace, given.Name, given.Shard, given.Revision, bit(given.Deleted), bit(given.Pending), given.Source, retains(given))
 }
 
-func (d *definitions[S]) placedForm(given *engine.GenerationOf[S]) (putting, error) {
+func (d *definitions[S]) placedVersion(given *engine.GenerationOf[S]) (putting, error) {
 	bare := *given
 	bare.Source = ""
 	text, err := encode(&bare)
-	return placed(text, err, d.forms+" (uid, generation, source, doc)", given.UID, given.Generation, given.Source)
+	return placed(text, err, d.versions+" (uid, generation, source, doc)", given.UID, given.Generation, given.Source)
 }
 
 // placed puts a row into "table (columns)", over all that have one of its keys; a text that was encoded, or failed to be, is

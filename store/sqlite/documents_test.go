@@ -29,7 +29,7 @@ func openForDocuments(t *testing.T) *Store {
 
 // A new table needs a collection, or an entry here that names what it is rebuilt from: else backups and moves would lose it.
 func TestEveryTableIsMoved(t *testing.T) {
-	derived := []string{"runs_history", "runs_log", "run_names", "run_dags", "run_namespaces", "shards"} // of runs; terms begin anew
+	derived := []string{"runs_history", "runs_log", "run_names", "run_dags", "run_namespaces", "shards"} // of runs; terms restart at 1
 	store := openForDocuments(t)
 	if err := store.list(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", nil, func(rows *sql.Rows) error {
 		var name string
@@ -45,7 +45,7 @@ func TestEveryTableIsMoved(t *testing.T) {
 	}
 }
 
-// What is written while everything is read belongs to another moment: runs that end, or go on, or are made.
+// What is written while everything is read belongs to another moment: runs that end, or are resumed, or are created.
 func TestAViewIsOfOneMoment(t *testing.T) {
 	store := openForDocuments(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -12,14 +12,14 @@ import (
 
 var errClosed = errors.New("the store is closed")
 
-// NewerError says that a database was written by a later version of Tidewheel.
+// NewerError reports that a database was written by a later version of Tidewheel.
 type NewerError struct {
 	Path  string
 	Found int // version of the schema in the file
 	Known int // the latest that this program knows
 }
 
-// Error says what to do.
+// Error reports what to do.
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s was written by a newer Tidewheel (schema %d, this one knows %d): start that version, or restore a backup", e.Path, e.Found, e.Known)
 }

@@ -151,7 +151,7 @@ func (s *Store) deleteEnded(ctx context.Context, ids []string, still func(run *e
 func (w *writer) deleteEnded(ids []string, still func(run *engine.Run) bool) (runs []engine.Run, err error) {
 	for _, id := range ids {
 		if w.log.get(id) != nil {
-			continue // it goes on
+			continue // it is active
 		}
 		var found []engine.Run
 		if err := w.query(endedRun, []any{turned(id)}, func(values []driver.Value) error {
@@ -198,7 +198,7 @@ func (s *Store) ExpireRunsOf(ctx context.Context, uid string, what engine.OwnExp
 	return expiredRuns(runs), wrap("expire runs of "+uid, err)
 }
 
-// expireCounted is expire for what nobody asks for by name: query deletes some by its arguments and a limit.
+// expireCounted is expire for documents that are not read by name: query deletes some by its arguments and a limit.
 func (s *Store) expireCounted(ctx context.Context, limit int, query string, args ...any) (removed int, err error) {
 	gone, err := expire(ctx, s, limit, func(w *writer, limit int) ([]struct{}, error) {
 		changed, err := w.exec(query, append(slices.Clone(args), limit)...)
@@ -312,7 +312,7 @@ func (w *writer) expireRuns(shards []int, before time.Time, limit int) (runs []e
 	if err != nil {
 		return nil, err
 	}
-	var rows, goOn []int64
+	var rows, reopened []int64
 	for _, namespace := range namespaces {
 		most := int64(limit - len(rows))
 		if len(shards) < engine.Shards { // never so: there is one engine. Those of other shards are looked at and left.
@@ -329,7 +329,7 @@ func (w *writer) expireRuns(shards []int, before time.Time, limit int) (runs []e
 					return err
 				}
 				if w.log.get(run.ID) != nil {
-					goOn = append(goOn, row)
+					reopened = append(reopened, row)
 				} else {
 					runs, rows = append(runs, run), append(rows, row)
 				}
@@ -339,7 +339,7 @@ func (w *writer) expireRuns(shards []int, before time.Time, limit int) (runs []e
 			return nil, err
 		}
 	}
-	for _, row := range goOn { // these are not found again until they end
+	for _, row := range reopened { // these are not found again until they end
 		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE rowid = ?", row); err != nil {
 			return nil, err
 		}

@@ -87,7 +87,7 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 	found, horizon, more := merge(found, horizon, filter.Limit)
 	pick := newPicker(filter)
 	for _, run := range found {
-		// One that goes on after it has ended is still in history, as it was.
+		// One that is resumed after it has ended is still in history, as it was.
 		if now := s.active.get(run.id); now != nil && !run.active {
 			if !pick.picks(now) {
 				continue

@@ -101,6 +101,7 @@ func jobRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 	r.pickTier(filter)
 	r.pickBy(filter)
 	r.pickText(filter)
+	r.pickJobs(filter)
 	return r
 }
 
@@ -117,6 +118,7 @@ func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 	r.pickTier(filter)
 	r.pickTask(filter)
 	r.pickText(filter)
+	r.pickJobs(filter)
 	return r
 }
 
@@ -126,6 +128,7 @@ func statusRange(filter *engine.RunFilter, namespace string, status engine.Statu
 	r.pickTier(filter)
 	r.pickTask(filter)
 	r.pickText(filter)
+	r.pickJobs(filter)
 	return r
 }
 
@@ -138,6 +141,7 @@ func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Sta
 	}
 	r.pickTask(filter)
 	r.pickText(filter)
+	r.pickJobs(filter)
 	return r
 }
 
@@ -152,6 +156,7 @@ func namespaceRange(filter *engine.RunFilter, namespace string, statuses []engin
 	}
 	r.pickTask(filter)
 	r.pickText(filter)
+	r.pickJobs(filter)
 	return r
 }
 
@@ -179,6 +184,16 @@ func (r *historyRange) pickJob(filter *engine.RunFilter) {
 func (r *historyRange) pickTask(filter *engine.RunFilter) {
 	if filter.Task != "" {
 		r.pickRow("r.task = ?", filter.Task)
+	}
+}
+
+// pickJobs leaves out the runs of tasks, whose ids name the task.
+func (r *historyRange) pickJobs(filter *engine.RunFilter) {
+	if filter.OfJobs {
+		r.picked.add("s.id NOT GLOB '*-*-*'")
+		if r.scan == 0 {
+			r.scan = scanEntries
+		}
 	}
 }
 

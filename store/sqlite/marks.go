@@ -101,7 +101,7 @@ func (s *Store) marks(ctx context.Context, uids []string, read func(context.Cont
 	return s.moment(ctx, func(ctx context.Context, reader *snapshot) error { return read(ctx, reader, active) })
 }
 
-// marksOf merges what is active with what has ended: one that goes on after it has ended is in both, and active.
+// marksOf merges what is active with what has ended: one that is resumed after it has ended is in both, and active.
 func (s *snapshot) marksOf(ctx context.Context, uid string, runs []*runWrite, since, until int64, limit int) (marks []rowMark, err error) {
 	active := map[string]bool{}
 	for _, run := range runs {

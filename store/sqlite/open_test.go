@@ -100,7 +100,7 @@ func TestAFileThatIsNoDatabaseIsRefused(t *testing.T) {
 	says(t, refusal(t, t.TempDir()), "cannot be written")
 }
 
-func TestADamagedFileIsToldAsSuch(t *testing.T) {
+func TestDamagedFileIsReportedAsDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	closed(t, path)
 	data, err := os.ReadFile(path)

@@ -41,7 +41,7 @@ type runsLog struct {
 	live   int // of the documents of active runs
 
 	// The transaction that is under way.
-	changed map[string]*runWrite // what becomes of runs; nil for gone
+	changed map[string]*runWrite // what happens to runs; nil for gone
 	record  []byte
 	dropped int // rows from the oldest on
 }

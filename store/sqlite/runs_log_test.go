@@ -176,7 +176,7 @@ func TestOldFileKeepsItsRuns(t *testing.T) {
 	}
 }
 
-func TestARunThatGoesOnIsSeenOnceAndDoesNotExpire(t *testing.T) {
+func TestAResumedRunIsListedOnceAndDoesNotExpire(t *testing.T) {
 	store, _ := openStore(t)
 	run := testRun(1)
 	commit := func() {

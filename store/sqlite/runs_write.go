@@ -54,7 +54,7 @@ func turned(id string) string {
 func (r *runWrite) task() string { return engine.RunTask(r.id) }
 
 // putRun puts a run where it belongs, over what stands there: into the log, or, once it has ended, into history. A run
-// that has ended and goes on, because a user asks for a retry, keeps its row of history until it ends again: readers ask
+// that has ended and is resumed, because a user asks for a retry, keeps its row of history until it ends again: readers ask
 // first which runs are active, so that none is missed on its way, and these count for more than their rows.
 func (w *writer) putRun(r *runWrite) error {
 	active := w.log.get(r.id)

@@ -13,6 +13,9 @@ const applicationID = 0x54695768
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// SchemaVersion is that of the databases that this version writes.
+const SchemaVersion = schemaVersion
+
 // schemaVersion is the number of the last migration.
 const schemaVersion = 15
 

@@ -13,7 +13,7 @@ import (
 
 // Config holds what may be chosen.
 type Config struct {
-	// Logger hears of what nobody waits for, such as a checkpoint that fails. Required.
+	// Logger receives failures that no caller waits for, such as a failed checkpoint. Required.
 	Logger *slog.Logger
 	// Readers is the number of connections for reading; 4 if it is 0. Those of ForEngine come on top.
 	Readers int
@@ -58,7 +58,7 @@ type file struct {
 	closeError error
 }
 
-// ForEngine returns the same store with connections for reading that nobody else has: however many pages are read, and
+// ForEngine returns the same store with read connections of its own: however many pages are read, and
 // however long, the engine does not wait for one of them.
 func (s *Store) ForEngine() *Store { return &Store{file: s.file, readers: s.engines} }
 
@@ -149,7 +149,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return wrap("ping", s.list(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }))
 }
 
-// Close refuses new writes, waits for those under way, and closes the file. If ctx ends first, the rest goes on by
+// Close refuses new writes, waits for those under way, and closes the file. If ctx ends first, the rest continues by
 // itself. Closing it again does nothing more.
 func (s *Store) Close(ctx context.Context) error {
 	s.closing.Do(func() {

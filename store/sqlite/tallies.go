@@ -43,7 +43,7 @@ func (s *Store) Tallies(ctx context.Context, namespace string, windows []engine.
 	return all, nil
 }
 
-// tally adds the runs that have ended. Those that go on after they have ended are in history too, and counted already.
+// tally adds the runs that have ended. Those that are resumed after they have ended are in history too, and counted already.
 func (s *snapshot) tally(ctx context.Context, into *engine.Tallies, namespace string, since, until int64, again []string, limit int) error {
 	var twice engine.Tallies
 	if len(again) > 0 {

@@ -10,7 +10,7 @@ import (
 
 // tenure is who owns a shard, and how far its commits are.
 type tenure struct {
-	term     uint64 // 0: nobody has taken the shard yet
+	term     uint64 // 0: no engine has taken the shard yet
 	began    uint64 // the position at which the owner took it
 	position uint64 // of the last commit
 }

@@ -112,7 +112,7 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 
 func TestAFailedRequestFailsAlone(t *testing.T) {
 	store, _ := openStore(t)
-	// The writer stands still until all requests wait, so that they are one group.
+	// The writer is suspended until all requests wait, so that they are one group.
 	hold, held := make(chan struct{}), make(chan struct{})
 	answers := make(chan error)
 	go func() {
@@ -236,7 +236,7 @@ func TestAWaitThatEndsLeavesTheWriterAtWork(t *testing.T) {
 	}
 }
 
-func TestAPageOfHistoryLooksAtABoundedNumberOfRuns(t *testing.T) {
+func TestAPageOfHistoryScansABoundedNumberOfRuns(t *testing.T) {
 	store, _ := openStore(t)
 	const many = scanRows + 500
 	batch := testBatch(0, many)

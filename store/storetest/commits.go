@@ -196,11 +196,11 @@ var commitPromises = []promise{
 			same(h.T, "state", h.caughtUp(), want)
 			same(h.T, "run", h.run(lives[at].ID), lives[at])
 		}
-		same(h.T, "expired while it goes on", h.expireRuns(allShards(), noon.Add(time.Hour), 10), 0)
+		same(h.T, "expired while it is active", h.expireRuns(allShards(), noon.Add(time.Hour), 10), 0)
 		owner.commit(engine.Batch{DropRuns: []string{lives[0].ID}})
 		same(h.T, "state", h.caughtUp(), state{})
 	}},
-	{"a run that is made anew under its id is listed where it was made", func(h *harness) {
+	{"a run that is created again under its id is listed where it was created", func(h *harness) {
 		job := aJob("report")
 		owner := h.take(job.Shard, "ada")
 		var runs []engine.Run

@@ -23,7 +23,7 @@ func aDecision(job engine.Job, n int) engine.Batch {
 }
 
 var ownerPromises = []promise{
-	{"terms grow, and go on behind the last commit", func(h *harness) {
+	{"terms grow, and continue behind the last commit", func(h *harness) {
 		job := aJob("report")
 		last, position := uint64(0), uint64(0)
 		for n, name := range []string{"ada", "grace", "grace", "ada"} {
@@ -83,7 +83,7 @@ var ownerPromises = []promise{
 		again.commit(aDecision(job, 2))
 		same(h.T, "slots", len(h.caughtUp(job).Slots), 2)
 	}},
-	{"a term that nobody was given writes nothing", func(h *harness) {
+	{"a term that no owner was given writes nothing", func(h *harness) {
 		job := aJob("report")
 		for _, taken := range []bool{false, true} {
 			if taken {
@@ -202,7 +202,7 @@ var ownerPromises = []promise{
 		same(h.T, "state", h.caughtUp(jobs...), want.after(commits[4].Batch))
 		same(h.T, "answers to nothing", len(h.store.Commit(h.ctx, nil)), 0)
 	}},
-	{"of two owners that race only the later one goes on", func(h *harness) {
+	{"of two owners that race only the later one continues", func(h *harness) {
 		job := aJob("report")
 		type tenure struct {
 			owner

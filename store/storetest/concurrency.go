@@ -43,7 +43,7 @@ func (h *harness) oneWinner(answers []error, loss error) int {
 		}
 	}
 	if winner < 0 {
-		h.Fatal("nobody has won")
+		h.Fatal("no writer has won")
 	}
 	return winner
 }

@@ -158,7 +158,7 @@ func (k definitionKind[S]) promises() []promise {
 			same(h.T, "generations", len(generations), 2)
 			same(h.T, "the second", generations[0].Spec, mine.Spec)
 		}},
-		{"each form of a " + k.noun + " is kept", func(h *harness) {
+		{"each version of a " + k.noun + " is kept", func(h *harness) {
 			job := k.create(h, k.full())
 			second := k.replace(h, k.edit(job, "second"))
 			paused := second

@@ -13,7 +13,7 @@ import (
 type Documents interface {
 	// View calls read with pages of all documents, each once and whole, in an order of the store's own.
 	View(ctx context.Context, read func(engine.DocumentPages) error) error
-	// PutDocuments puts documents into their places as they are, over whatever stands there, while nobody else writes.
+	// PutDocuments puts documents into their places as they are, over existing ones, while no other process writes.
 	// Definitions come before their generations.
 	PutDocuments(ctx context.Context, documents []engine.Document) error
 	// DropDocuments removes a whole collection.
@@ -53,8 +53,8 @@ func (h *harness) documents(limit int) map[string]engine.Document {
 	return all
 }
 
-// household fills a store with some of everything.
-func household(h *harness) (jobs []engine.Job) {
+// seedStore fills a store with documents of every kind.
+func seedStore(h *harness) (jobs []engine.Job) {
 	h.Helper()
 	jobs, batch := scene(h)
 	h.commit(batch)
@@ -69,7 +69,7 @@ func household(h *harness) (jobs []engine.Job) {
 	}
 	lives := finished(full, noon.Add(-5*60e9), engine.StatusDead)
 	h.live(lives)
-	again := lives[3].Clone() // ended, and goes on
+	again := lives[3].Clone() // ended, and is resumed
 	again.Revision++
 	again.Status, again.RetryAt = engine.StatusRetrying, noon
 	h.commitRuns(again)
@@ -91,7 +91,7 @@ func household(h *harness) (jobs []engine.Job) {
 
 var documentPromises = []promise{
 	{"every document is given once, however small the pages are", func(h *harness) {
-		jobs := household(h)
+		jobs := seedStore(h)
 		all := h.documents(1000)
 		counts := map[engine.Collection]int{}
 		for place, document := range all {
@@ -111,15 +111,15 @@ var documentPromises = []promise{
 			same(h.T, fmt.Sprintf("by pages of %d", limit), h.documents(limit), all)
 		}
 		same(h.T, "the full job", all["jobs "+fullJob().UID], engine.Document(h.job("full")))
-		form, err := h.store.Generation(h.ctx, fullJob().UID, 1)
+		version, err := h.store.Generation(h.ctx, fullJob().UID, 1)
 		h.must("generation", err)
-		same(h.T, "its first form", all["generations "+fullJob().UID+"-g1"], engine.Document(form))
-		form, err = h.store.Generation(h.ctx, fullJob().UID, 2)
+		same(h.T, "its first version", all["generations "+fullJob().UID+"-g1"], engine.Document(version))
+		version, err = h.store.Generation(h.ctx, fullJob().UID, 2)
 		h.must("generation", err)
-		same(h.T, "its present form", all["generations "+fullJob().UID+"-g2"], engine.Document(form))
+		same(h.T, "its current version", all["generations "+fullJob().UID+"-g2"], engine.Document(version))
 	}},
 	{"documents put into an empty store are what they were", func(h *harness) {
-		jobs := household(h)
+		jobs := seedStore(h)
 		before, all := h.state(jobs...), h.documents(1000)
 		for _, of := range engine.Collections() {
 			h.must("drop", h.store.DropDocuments(h.ctx, of))
@@ -139,7 +139,7 @@ var documentPromises = []promise{
 			same(h.T, "documents", h.documents(100), all)
 			same(h.T, "state", h.state(jobs...), before)
 		}
-		// The store goes on as if nothing had been.
+		// The store works as before.
 		for _, run := range before.Active {
 			if run.Status == engine.StatusScheduled {
 				h.commitRuns(queued(run))
@@ -197,18 +197,18 @@ var documentPromises = []promise{
 			job.Source = strings.Repeat("# 0123456789 ä\n", 16_000)
 			h.createJob(job)
 		}
-		same(h.T, "jobs and their forms", len(h.documents(1000)), 140)
+		same(h.T, "jobs and their versions", len(h.documents(1000)), 140)
 	}},
 }
 
-// RunHousehold fills a store with some of everything that a store may hold, hands it on, and closes it in the end.
-func RunHousehold(t *testing.T, open func(t *testing.T) Store, then func(t *testing.T, full Store)) {
+// RunSeededStore passes a store with documents of every kind to a test, and closes it afterwards.
+func RunSeededStore(t *testing.T, open func(t *testing.T) Store, then func(t *testing.T, full Store)) {
 	store := open(t)
 	t.Cleanup(func() {
 		if err := store.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	household(newHarness(t, store))
+	seedStore(newHarness(t, store))
 	then(t, store)
 }

@@ -153,7 +153,7 @@ var expiryPromises = []promise{
 			h.Fatalf("a letter of another namespace: %v", err)
 		}
 	}},
-	{"earlier forms of a definition are dropped, later ones and the present one stay", func(h *harness) {
+	{"earlier versions of a definition are dropped, later ones and the current one stay", func(h *harness) {
 		job, dag := h.createJob(aJob("report")), h.createDAG(aDAG("etl"))
 		other := h.createJob(aJob("other"))
 		for _, description := range []string{"second", "third", "fourth"} {
@@ -166,23 +166,23 @@ var expiryPromises = []promise{
 			_, err = h.store.DAGs().DropGenerations(h.ctx, dag.UID, job.Generation)
 			h.must("drop", err)
 		}
-		forms, err := h.store.Jobs().Generations(h.ctx, job.UID, 0, 10)
+		versions, err := h.store.Jobs().Generations(h.ctx, job.UID, 0, 10)
 		h.must("list", err)
 		var kept []int64
-		for i := range forms {
-			kept = append(kept, forms[i].Generation)
+		for i := range versions {
+			kept = append(kept, versions[i].Generation)
 		}
-		same(h.T, "forms of the job", kept, []int64{4, 3})
+		same(h.T, "versions of the job", kept, []int64{4, 3})
 		if _, err := h.store.Generation(h.ctx, job.UID, 2); !errors.Is(err, engine.ErrNotFound) {
-			h.Fatalf("a form that was dropped: %v", err)
+			h.Fatalf("a version that was dropped: %v", err)
 		}
-		dagForms, err := h.store.DAGs().Generations(h.ctx, dag.UID, 0, 10)
+		dagVersions, err := h.store.DAGs().Generations(h.ctx, dag.UID, 0, 10)
 		h.must("list", err)
-		same(h.T, "forms of the DAG", len(dagForms), 1)
-		same(h.T, "its present one", dagForms[0].Generation, dag.Generation)
-		forms, err = h.store.Jobs().Generations(h.ctx, other.UID, 0, 10)
+		same(h.T, "versions of the DAG", len(dagVersions), 1)
+		same(h.T, "its present one", dagVersions[0].Generation, dag.Generation)
+		versions, err = h.store.Jobs().Generations(h.ctx, other.UID, 0, 10)
 		h.must("list", err)
-		same(h.T, "forms of another job", len(forms), 4)
+		same(h.T, "versions of another job", len(versions), 4)
 		if deleted, err := h.store.Jobs().DropGenerations(h.ctx, other.UID, 3); err != nil || deleted != 2 {
 			h.Fatalf("%d were dropped, %v", deleted, err)
 		}

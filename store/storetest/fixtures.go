@@ -20,7 +20,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 7_000_000, time.UTC)
 
 const namespace = engine.DefaultNamespace
 
-// uidOf makes a uid of the right form out of a short word of letters.
+// uidOf makes a uid of the right version out of a short word of letters.
 func uidOf(word string) string { return (word + strings.Repeat("a", 16))[:16] }
 
 func aJob(name string) engine.Job {
@@ -146,6 +146,7 @@ func aLetter(run engine.Run, at time.Time) engine.DeadLetter {
 func aCommand(job engine.Job, id string, at time.Time) engine.Command {
 	return engine.Command{
 		ID: id, Shard: job.Shard, Kind: engine.CommandBackfill, JobUID: job.UID, Revision: 7, By: "ada", At: at, From: at.Add(-time.Hour), To: at,
+		Item: new(int), Alone: true, Args: map[string]string{"DAY": "7", "a.b": ""}, Payload: json.RawMessage(`{"n":1.0}`),
 	}
 }
 

@@ -155,7 +155,7 @@ var historyPromises = []promise{
 			h.lists([]engine.Run{run}, engine.RunFilter{}, func(engine.Run) bool { return true })
 		}
 	}},
-	{"paging goes on from where it was, whatever is inserted meanwhile", func(h *harness) {
+	{"paging continues from where it was, whatever is inserted meanwhile", func(h *harness) {
 		all := past(h)
 		filter := engine.RunFilter{Limit: 9}
 		var got []string

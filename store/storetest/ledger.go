@@ -102,7 +102,7 @@ var ledgerPromises = []promise{
 			h.Fatalf("got %v", err)
 		}
 	}},
-	{"a dead letter is dropped by replay and purged by hand", func(h *harness) {
+	{"a dead letter is dropped by replay and purged by users", func(h *harness) {
 		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)
 		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{one, two}})
 		h.commit(engine.Batch{DropLetters: []string{one.RunID, "nobody"}})

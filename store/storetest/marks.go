@@ -66,7 +66,7 @@ var markPromises = []promise{
 		h.must("latest marks of no job", err)
 		same(h.T, "marks of no job", got, map[string][]engine.RunMark{})
 	}},
-	{"a run that goes on after it has ended is marked once, as it is now", func(h *harness) {
+	{"a run that is resumed after it has ended is marked once, as it is now", func(h *harness) {
 		job := aJob("again")
 		runs := h.lives(job, 6)
 		again := runs[3].Clone()

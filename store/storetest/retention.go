@@ -250,7 +250,7 @@ var retentionPromises = []promise{
 			name   string
 			what   engine.Expiry
 			waves  [3]int
-			others [3]int // of entries and letters
+			others [3]int // of entries and dead letters
 		}{
 			{"looked at before", engine.Expiry{From: noon.Add(50 * time.Hour)}, [3]int{3, 3, 3}, [3]int{3, 3, 3}},
 			{"of a namespace", engine.Expiry{Namespaces: []string{"other"}}, [3]int{3, 1, 3}, [3]int{3, 0, 3}},

@@ -91,7 +91,7 @@ func (h *harness) createJob(job engine.Job) engine.Job {
 }
 
 // history walks all pages. A store may give a page short of its limit, even an empty one, as long as it says where to
-// go on.
+// continue.
 func (h *harness) history(filter engine.RunFilter) []engine.Run {
 	h.Helper()
 	var all []engine.Run

@@ -53,7 +53,7 @@ var tallyPromises = []promise{
 			}
 		}
 	}},
-	{"a run that goes on after it has ended is counted once", func(h *harness) {
+	{"a run that is resumed after it has ended is counted once", func(h *harness) {
 		job := h.createJob(aJob("report"))
 		run := slotRun(job, noon)
 		run.Status, run.FinishedAt = engine.StatusFailed, noon.Add(time.Minute)

@@ -119,7 +119,7 @@ var taskPromises = []promise{
 		}
 		h.due(allShards(), time.Time{}, noon.Add(time.Hour))
 	}},
-	{"what comes next is told by namespace, without what is parked", func(h *harness) {
+	{"upcoming slots are listed by namespace, without what is parked", func(h *harness) {
 		for i, name := range []string{"c", "a", "b"} {
 			h.putTasks(aTask(aJob(name), noon.Add(time.Duration(i)*time.Minute)))
 		}

@@ -101,11 +101,11 @@ var waveRunPromises = []promise{
 		for _, limit := range []int{1, 7, 1000} {
 			same(h.T, "runs of the wave", h.runsOf(wave.ID, limit), want)
 		}
-		same(h.T, "runs of a wave by hand", h.runsOf(manual.ID, 10), sorted(byHand, runID))
+		same(h.T, "runs of a manual wave", h.runsOf(manual.ID, 10), sorted(byHand, runID))
 		same(h.T, "runs of no wave", len(h.runsOf(engine.WaveID(d.UID, 3), 10)), 0)
 		same(h.T, "runs of nothing", len(h.runsOf("", 10)), 0)
 	}},
-	{"a run of a wave is read once while it ends and goes on", func(h *harness) {
+	{"a run of a wave is read once while it ends and is resumed", func(h *harness) {
 		wave := aWave(aDAG("etl"), 1, noon)
 		lives := finishedTask(taskRun(wave, "fetch", -1), engine.StatusFailed)
 		again := queued(lives[3])
@@ -169,6 +169,26 @@ var waveRunPromises = []promise{
 		}
 		for _, run := range h.history(engine.RunFilter{Namespace: namespace, Job: "etl"}) {
 			same(h.T, "the uid of a run of the job of that name", run.JobUID, uidOf("job"))
+		}
+	}},
+	{"history is narrowed to the runs of jobs, with every other filter", func(h *harness) {
+		tasks := tasksOfWaves(h)
+		all := h.history(engine.RunFilter{Limit: 1000})
+		for _, filter := range []engine.RunFilter{
+			{}, {Namespace: namespace}, {Statuses: []engine.Status{engine.StatusSucceeded}}, {Statuses: []engine.Status{engine.StatusQueued, engine.StatusRunning}},
+			{Tier: tasks[0].Tier}, {JobUID: uidOf("job")}, {Text: "etl"}, {Since: noon.Add(time.Minute)}, {Until: noon.Add(time.Minute)},
+		} {
+			whole := filter
+			whole.Limit = 1000
+			var these []string
+			for _, run := range h.history(whole) {
+				these = append(these, run.ID)
+			}
+			filter.OfJobs = true
+			h.lists(all, filter, func(run engine.Run) bool { return run.Task == "" && slices.Contains(these, run.ID) })
+		}
+		if len(all) == len(tasks) {
+			h.Errorf("there is no run of a job among %d", len(all))
 		}
 	}},
 	{"runs of tasks expire as other runs do", func(h *harness) {

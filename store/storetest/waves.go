@@ -82,7 +82,7 @@ func waveIDs(waves []engine.Wave) []string {
 	return ids
 }
 
-// waves walks all pages; as with runs, a page may be short of its limit if it says where to go on.
+// waves walks all pages; as with runs, a page may be short of its limit if it says where to continue.
 func (h *harness) waves(filter engine.WaveFilter) (all []engine.Wave) {
 	h.Helper()
 	for pages := 0; ; pages++ {

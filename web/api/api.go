@@ -71,6 +71,8 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.users()
 	a.tokens()
 	a.sessions()
+	a.favourites()
+	a.profile()
 	return a, a.document()
 }
 
@@ -103,10 +105,13 @@ func (a *API) waves() {
 	a.waveCancel()
 	a.waveResume()
 	a.waveMark()
+	a.waveClear()
 }
 
 func (a *API) runs() {
 	a.runList()
+	a.timeline()
+	a.collisions()
 	a.runGet()
 	a.runCancel()
 	a.runRetry()
@@ -133,6 +138,7 @@ func (a *API) binaries() {
 	a.binaryDelete()
 	a.binaryUpload()
 	a.binaryContent()
+	a.binaryDiff()
 	a.binaryAlias()
 	a.binaryRollback()
 	a.binaryCheck()

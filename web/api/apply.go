@@ -72,7 +72,7 @@ func (a *API) apply() {
 	a.takes(http.MethodPost, "/apply", "The documents", filesContent())
 }
 
-// applyRequest is what tells one apply from another: what the documents define, however they are written.
+// applyRequest is what distinguishes one apply from another: what the documents define, however they are written.
 func applyRequest(documents []spec.Document, prune bool) any {
 	definitions := make([]any, len(documents))
 	for i := range documents {

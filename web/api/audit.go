@@ -16,7 +16,7 @@ import (
 func (a *API) auditList() {
 	register(a, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"audit"},
-		Summary: "List who changed what", Description: "The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: next tells.",
+		Summary: "List who changed what", Description: "The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: follow next.",
 	}, func(ctx context.Context, in *struct {
 		Page
 		By      string `query:"by" doc:"A user, with all of their tokens; or user/token" example:"ada"`

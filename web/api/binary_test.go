@@ -202,3 +202,25 @@ func TestBinaryInUseStays(t *testing.T) {
 	s.ask("DELETE", "/api/v1/binaries/spare", "").problem(http.StatusNotFound, "binary_not_found")
 	at(t, s.ask("GET", "/api/v1/binaries?cursor=x", "").problem(http.StatusUnprocessableEntity, "invalid_cursor"), "query.cursor")
 }
+
+func TestVersionsOfABinaryAreCompared(t *testing.T) {
+	s := newSite(t)
+	s.ask("POST", "/api/v1/binaries/report/versions?alias=stable", program).is(http.StatusCreated)
+	s.ask("POST", "/api/v1/binaries/report/versions", "#!/bin/sh\necho goodbye\n").is(http.StatusCreated)
+	s.ask("POST", "/api/v1/jobs", `{"name": "nightly", "binary": "report@stable"}`).is(http.StatusCreated)
+	diff := into[wire.BinaryDiff](s.ask("GET", "/api/v1/binaries/report/diff?a=1&b=2", "").is(http.StatusOK))
+	fields := map[string][2]string{}
+	for _, field := range diff.Fields {
+		fields[field.Field] = [2]string{field.A, field.B}
+	}
+	for name, want := range map[string][2]string{"size": {"21 bytes", "23 bytes, 2 bytes more"}, "aliases": {"stable", ""}, "run by": {"nightly", ""}} {
+		if fields[name] != want {
+			t.Errorf("%s: %q, want %q", name, fields[name], want)
+		}
+	}
+	if _, differs := fields["kind"]; differs || diff.A.N != 1 || diff.B.N != 2 || diff.Source.Removed != 1 || diff.Source.Added != 1 || len(diff.Source.Rows) != 2 {
+		t.Errorf("compared %+v", diff)
+	}
+	s.ask("GET", "/api/v1/binaries/report/diff?a=1&b=9", "").problem(http.StatusNotFound, "version_not_found")
+	s.ask("GET", "/api/v1/binaries/report/diff?a=1", "").problem(http.StatusUnprocessableEntity, "invalid_request")
+}

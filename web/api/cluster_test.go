@@ -50,6 +50,6 @@ func TestFaultsOfOurs(t *testing.T) {
 	got := s.ask("GET", "/api/v1/binaries/report/versions/1/content", "")
 	got.problem(http.StatusInternalServerError, "internal_error", "its log says more")
 	if strings.Contains(string(got.body), "lost") {
-		t.Errorf("the answer tells the fault: %s", got.body)
+		t.Errorf("the answer reveals the fault: %s", got.body)
 	}
 }

@@ -81,14 +81,14 @@ func TestGraphAndSlotsOfADAG(t *testing.T) {
 	s.PutBinary(t, "report")
 	s.PutDAG(t, etl[:1]+`"kind":"DAG",`+etl[1:])
 	graph := into[wire.DAGGraph](s.ask("GET", etlPath+"/graph", "").is(http.StatusOK))
-	var told []string
+	var rows []string
 	for _, n := range graph.Tasks {
-		told = append(told, fmt.Sprintf("%s %d %s", n.Name, n.Level, n.Trigger))
+		rows = append(rows, fmt.Sprintf("%s %d %s", n.Name, n.Level, n.Trigger))
 	}
 	for _, e := range graph.Edges {
-		told = append(told, fmt.Sprintf("%s-%s %t", e.From, e.To, e.Implied))
+		rows = append(rows, fmt.Sprintf("%s-%s %t", e.From, e.To, e.Implied))
 	}
-	if got := strings.Join(told, ", "); got != "orders 0 , rates 0 , join 1 all_success, tell 2 all_done, orders-join false, rates-join false, join-tell false, orders-tell true" {
+	if got := strings.Join(rows, ", "); got != "orders 0 , rates 0 , join 1 all_success, tell 2 all_done, orders-join false, rates-join false, join-tell false, orders-tell true" {
 		t.Errorf("graph: %s", got)
 	}
 	next := into[wire.DAGPreview](s.ask("GET", etlPath+"/next?count=2", "").is(http.StatusOK))
@@ -141,6 +141,7 @@ func TestWaveIsStartedShownAndChanged(t *testing.T) {
 	}
 	s.ask("POST", "/api/v1/waves/"+wave.ID+"/resume", "").problem(http.StatusConflict, "wave_open")
 	s.ask("POST", "/api/v1/waves/"+wave.ID+"/mark", `{"task":"join","as":"skipped"}`).problem(http.StatusConflict, "wave_not_begun")
+	s.ask("POST", "/api/v1/waves/"+wave.ID+"/clear", `{"task":"join"}`).problem(http.StatusConflict, "wave_open")
 	s.ask("POST", "/api/v1/waves/"+wave.ID+"/cancel", "").is(http.StatusAccepted)
 	s.Act(t)
 	if detail := into[wire.WaveDetail](s.ask("GET", "/api/v1/waves/"+wave.ID, "").is(http.StatusOK)); detail.Reason != "" || detail.Revision != 1 {
@@ -154,11 +155,11 @@ func TestWaveIsStartedShownAndChanged(t *testing.T) {
 	}
 	path := "/api/v1/waves/" + open.ID
 	detail := into[wire.WaveDetail](s.ask("GET", path, "").is(http.StatusOK))
-	var told []string
+	var rows []string
 	for _, task := range detail.Tasks {
-		told = append(told, task.Name+" "+task.State+" "+task.Status)
+		rows = append(rows, task.Name+" "+task.State+" "+task.Status)
 	}
-	if got := strings.Join(told, ", "); got != "orders succeeded succeeded, rates running running, join waiting , tell waiting " || detail.CriticalPath[0] != "rates" || detail.Epoch != 1 {
+	if got := strings.Join(rows, ", "); got != "orders succeeded succeeded, rates running running, join waiting , tell waiting " || detail.CriticalPath[0] != "rates" || detail.Epoch != 1 {
 		t.Errorf("%s: %+v", got, detail)
 	}
 	s.ask("POST", path+"/resume", "").problem(http.StatusConflict, "wave_open")
@@ -183,7 +184,7 @@ func TestWaveIsStartedShownAndChanged(t *testing.T) {
 }
 
 // The server refuses a faulty DAG when it is saved, before anything runs, and names the place of the fault.
-func TestFaultsOfDAGsAreTold(t *testing.T) {
+func TestFaultsOfDAGsAreReported(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
 	var many strings.Builder
@@ -208,9 +209,9 @@ func TestFaultsOfDAGsAreTold(t *testing.T) {
 			text := "kind: DAG\nname: etl\ndefaults: {binary: report}\ntasks:\n" + c.tasks
 			for _, path := range []string{"/api/v1/validate?file=etl.yaml", "/api/v1/apply?file=etl.yaml"} {
 				problem := s.ask("POST", path, text).is(http.StatusUnprocessableEntity)
-				told := into[wire.Problem](problem)
+				rows := into[wire.Problem](problem)
 				found := false
-				for _, e := range told.Errors {
+				for _, e := range rows.Errors {
 					found = found || e.Location == c.at && e.Line == c.line && strings.Contains(e.Message, c.words)
 				}
 				if !found {

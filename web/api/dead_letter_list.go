@@ -14,7 +14,7 @@ import (
 func (a *API) deadLetterList() {
 	register(a, huma.Operation{
 		OperationID: "list-dead-letters", Method: http.MethodGet, Path: "/dead-letters", Tags: []string{"runs"},
-		Summary: "List runs that failed all their attempts", Description: "The newest first. A page may be short where what matches is rare: next tells.",
+		Summary: "List runs that failed all their attempts", Description: "The newest first. A page may be short where what matches is rare: follow next.",
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Page

@@ -42,7 +42,7 @@ func (a *API) deadLettersReplay() {
 	register(a, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: []string{"runs"}, DefaultStatus: http.StatusAccepted,
 		Summary:     "Try many dead runs again",
-		Description: "All that the selection fits, each as by POST /dead-letters/{id}/replay, at most 1000 a request. Those that cannot be tried again are told one by one, and do not keep the others back.",
+		Description: "All that the selection fits, each as by POST /dead-letters/{id}/replay, at most 1000 a request. Those that cannot be retried are listed with their reasons, and do not keep the others back.",
 	}, func(ctx context.Context, in *deadLetterSelection) (*deadLettersAnswer, error) {
 		handled, err := a.service.ReplayDeadLetters(ctx, in.filter(), service.Actor(ctx))
 		if err != nil {

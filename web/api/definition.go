@@ -87,6 +87,7 @@ func (r *definitionRoutes[S, V, G]) register() {
 	r.delete()
 	r.pause()
 	r.resume()
+	r.label()
 	r.generations()
 	r.difference()
 	r.restore()

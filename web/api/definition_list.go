@@ -23,7 +23,7 @@ func (a *API) jobList() {
 	register(a, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: "/jobs", Tags: []string{"jobs"},
 		Summary:     "List jobs",
-		Description: "By name, or in another order; those leave out what they do not order: what has no slot to come, no run, or no failure. What is late, failing or ordered by failures is taken from the latest thousand runs. A page may be short where what matches is rare: next tells.",
+		Description: "By name, or in another order; those leave out what they do not order: what has no slot to come, no run, or no failure. What is late, failing or ordered by failures is taken from the latest thousand runs. A page may be short where what matches is rare: follow next.",
 	}, func(ctx context.Context, in *struct {
 		AskedList
 		Tier  string `query:"tier" enum:"light,medium,heavy" doc:"Its tier"`
@@ -38,7 +38,7 @@ func (a *API) dagList() {
 	register(a, huma.Operation{
 		OperationID: "list-dags", Method: http.MethodGet, Path: "/dags", Tags: []string{"dags"},
 		Summary:     "List DAGs",
-		Description: "By name, or in another order. What is running or failing, and another order, is found among the first 200 DAGs by name that match, by the last 20 waves of each. A page may be short where what matches is rare: next tells.",
+		Description: "By name, or in another order. What is running or failing, and another order, is found among the first 200 DAGs by name that match, by the last 20 waves of each. A page may be short where what matches is rare: follow next.",
 	}, func(ctx context.Context, in *struct {
 		AskedList
 		Paused bool   `query:"paused" doc:"Only those that are paused"`

@@ -24,7 +24,7 @@ type previewAnswer struct {
 func (a *API) jobNext() {
 	register(a, huma.Operation{
 		OperationID: "next-slots", Method: http.MethodGet, Path: "/jobs/{name}/next", Tags: []string{"jobs"},
-		Summary: "When a job fires next", Description: "Of a paused job: when it would, if it were resumed. Gaps and repeats of the clock are told in words.",
+		Summary: "When a job fires next", Description: "Of a paused job: when it would, if it were resumed. Gaps and repeats of the clock are explained in words.",
 	}, func(ctx context.Context, in *AskedNext) (*previewAnswer, error) {
 		after, err := a.instant("after", in.After)
 		if err != nil {

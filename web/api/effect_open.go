@@ -44,7 +44,7 @@ func (a *API) effectOpen() {
 	})
 	responses := a.operation(http.MethodPost, Prefix+"/effects/{key}").Responses
 	responses["200"].Description = "It was opened and never closed: look before you do it"
-	responses["201"] = &huma.Response{Description: "Nobody has opened it before: do it", Content: responses["200"].Content}
+	responses["201"] = &huma.Response{Description: "It is opened for the first time: do it", Content: responses["200"].Content}
 }
 
 // programOf reports which program asks.

@@ -70,7 +70,7 @@ func (a *API) enrolment() {
 	register(a, huma.Operation{
 		OperationID: "revoke-executor", Method: http.MethodDelete, Path: "/enrolled-executors/{name}", Tags: []string{"cluster"},
 		Summary: "Revoke an executor",
-		Description: "It is given no credentials any more. An embedded NATS ends its connection within seconds; another NATS lets it go on until its " +
+		Description: "It gets no new credentials. An embedded NATS ends its connection within seconds; another NATS lets it continue until its " +
 			"credentials expire.",
 	}, func(ctx context.Context, in *struct {
 		Name string `path:"name" maxLength:"64" doc:"The executor's name"`

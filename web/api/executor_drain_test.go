@@ -17,7 +17,7 @@ func TestDrainAndResume(t *testing.T) {
 		got := into[wire.Executor](s.ask("POST", "/api/v1/executors/one/"+path, "").is(http.StatusOK))
 		list := into[wire.List[wire.Executor]](s.ask("GET", "/api/v1/executors", "").is(http.StatusOK))
 		if got.Draining != want || (got.DrainedBy != "") != want || list.Items[0].Draining != want || list.Items[0].DrainedAt.IsZero() == want {
-			t.Errorf("%s answers %+v, and the list tells %+v", path, got, list.Items[0])
+			t.Errorf("%s answers %+v, and the list has %+v", path, got, list.Items[0])
 		}
 	}
 	s.ask("POST", "/api/v1/executors/two/drain", "").problem(http.StatusNotFound, "executor_not_found", "two")

@@ -209,7 +209,7 @@ func TestBadDefinitionsAreExplained(t *testing.T) {
 	s.ask("POST", "/api/v1/jobs", `{"name":"`+strings.Repeat("x", 5<<20)+`"}`).problem(http.StatusRequestEntityTooLarge, "body_too_large", "4MiB")
 }
 
-func TestNextSlotsAreTold(t *testing.T) {
+func TestNextSlotsAreListed(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
 	s.PutJob(t, `{"name":"a","binary":"report","schedule":"30 2 * * *","timezone":"Europe/Berlin"}`)
@@ -239,7 +239,7 @@ func TestNextSlotsAreTold(t *testing.T) {
 	s.ask("POST", preview, `{`).problem(http.StatusBadRequest, "invalid_request", "not JSON")
 }
 
-func TestLedgerTellsEverySlot(t *testing.T) {
+func TestLedgerListsEverySlot(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, `{"name":"a","binary":"report","schedule":"* * * * *"}`)
@@ -285,7 +285,7 @@ func TestLedgerTellsEverySlot(t *testing.T) {
 	s.ask("GET", "/api/v1/jobs/b/slots", "").problem(http.StatusNotFound, "job_not_found")
 }
 
-func TestBackfillTellsWhatItDoes(t *testing.T) {
+func TestBackfillReportsItsPlan(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, `{"name":"a","binary":"report","schedule":"@hourly"}`)

@@ -14,8 +14,11 @@ import (
 
 // keyless are the POST operations under which an Idempotency-Key has no meaning, and why.
 var keyless = map[string]string{
+	"POST /api/v1/jobs/{name}/labels":              "to ask twice is to ask once",
+	"POST /api/v1/dags/{name}/labels":              "to ask twice is to ask once",
 	"POST /api/v1/validate":                        "changes nothing",
 	"POST /api/v1/schedule/preview":                "changes nothing",
+	"POST /api/v1/collisions/spread":               "a schedule that is spread is not spread again",
 	"POST /api/v1/runs/{id}/cancel":                "what has ended is not cancelled again",
 	"POST /api/v1/waves/{id}/cancel":               "what has ended is not cancelled again",
 	"POST /api/v1/users":                           "a name is taken once",
@@ -35,7 +38,7 @@ var keyless = map[string]string{
 }
 
 // A key is never accepted and ignored: an operation describes it and obeys it, or refuses it.
-func TestIdempotencyKeyIsObeyedOrRefused(t *testing.T) {
+func TestIdempotencyKeyIsAppliedOrRefused(t *testing.T) {
 	s := newSite(t)
 	inPath := regexp.MustCompile(`\{[^}]+\}`)
 	posts := 0

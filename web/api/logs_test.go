@@ -126,7 +126,7 @@ func TestHugeLogIsNotHeldInMemory(t *testing.T) {
 	}
 }
 
-// follow opens a log and goes on as its output comes.
+// follow opens a log and continues as its output comes.
 func (s *site) follow(run, query string, headers ...string) *http.Response {
 	s.t.Helper()
 	response, err := http.DefaultClient.Do(s.request("GET", "/api/v1/runs/"+run+"/logs?follow=true"+query, nil, headers...))
@@ -260,7 +260,7 @@ func TestFollowedLogComesAsEvents(t *testing.T) {
 	again := s.follow(run.ID, "", "Accept", "text/event-stream", "Last-Event-ID", "5")
 	next = events(t, again.Body)
 	if _, _, data := next(); !strings.Contains(data, `"offset":5`) {
-		t.Errorf("went on with %s", data)
+		t.Errorf("continued with %s", data)
 	}
 }
 

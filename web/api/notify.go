@@ -127,7 +127,7 @@ func (a *API) notifyTargetTest() {
 
 func (a *API) notifyDeliveries() {
 	register(a, notifying("list-deliveries", http.MethodGet, "/deliveries", "List notifications",
-		"What was told to notification targets, or is to be, the newest first. A page may be shorter than its limit and have a next one."),
+		"The notifications to targets, sent or pending, the newest first. A page may be shorter than its limit and have a next one."),
 		func(ctx context.Context, in *struct {
 			InNotifying
 			Page
@@ -175,7 +175,7 @@ func (a *API) notifyDeliveries() {
 }
 
 func (a *API) notifyIncidents() {
-	register(a, notifying("list-incidents", http.MethodGet, "/incidents", "List incidents", "What of the definitions, or with namespace * of the installation, is wrong now, and was asked for by alerts: the latest begun first."),
+	register(a, notifying("list-incidents", http.MethodGet, "/incidents", "List incidents", "The active incidents of the definitions, or with namespace * of the installation, that alerts ask for: the latest first."),
 		func(ctx context.Context, in *struct {
 			InNotifying
 			Page
@@ -195,7 +195,7 @@ func (a *API) notifyIncidents() {
 func (a *API) notifyRules() {
 	type answer struct{ Body wire.NotifyRules }
 	register(a, notifying("get-notify-rules", http.MethodGet, "/rules", "Show the notification rules",
-		"What is told about the definitions of the namespace that do not say otherwise."),
+		"What users are notified of about the definitions of the namespace without alerts of their own."),
 		func(ctx context.Context, in *InNotifying) (*answer, error) {
 			rules, err := a.service.NotificationRules(ctx, in.Namespace)
 			return &answer{wire.NotifyRules{On: rules.On, Lag: rules.Lag, Duration: rules.Duration, To: rules.To}}, err

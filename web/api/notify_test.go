@@ -57,7 +57,7 @@ func TestNotificationTargetsAreSetListedTestedAndDeleted(t *testing.T) {
 }
 
 // What is refused of a target says in which field it is wrong, and does not give its URL back.
-func TestNotificationTargetsThatCannotBeToldAreRefused(t *testing.T) {
+func TestInvalidNotificationTargetsAreRefused(t *testing.T) {
 	s := newSite(t)
 	for body, want := range map[string][2]string{
 		`{"kind":"webhook","url":"http://127.0.0.1/hunter2"}`: {"invalid_notification_target", "body.url"},

@@ -49,7 +49,7 @@ func (a *API) describe() huma.Config {
 				{Name: "runs", Description: "What ran and runs"},
 				{Name: "effects", Description: "What a running program does once, whatever the number of attempts"},
 				{Name: "binaries", Description: "Uploaded programs"},
-				{Name: "notifications", Description: "Who is told when something goes wrong, and what was told"},
+				{Name: "notifications", Description: "Who is notified when something fails, and what was sent"},
 				{Name: "triggers", Description: "Requests that start jobs and DAGs"},
 				{Name: "documents", Description: "Files of definitions"},
 				{Name: "namespaces", Description: "Tenants: who owns jobs, DAGs, binaries and secrets"},

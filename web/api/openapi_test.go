@@ -50,9 +50,9 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /jobs/{name}/generations|GET /jobs/{name}/difference|POST /jobs/{name}/restore|GET /jobs/{name}/statistics|GET /jobs/{name}/calendar
 		|GET /dags|POST /dags|GET /dags/{name}|PUT /dags/{name}|DELETE /dags/{name}|POST /dags/{name}/run|POST /dags/{name}/pause|POST /dags/{name}/resume
 		|POST /dags/{name}/backfill|GET /dags/{name}/waves|GET /dags/{name}/slots|GET /dags/{name}/calendar|GET /dags/{name}/next|GET /dags/{name}/graph|GET /dags/{name}/generations
-		|GET /dags/{name}/difference|POST /dags/{name}/restore|GET /waves|GET /waves/{id}|POST /waves/{id}/cancel|POST /waves/{id}/resume|POST /waves/{id}/mark
+		|GET /dags/{name}/difference|POST /dags/{name}/restore|GET /waves|GET /waves/{id}|POST /waves/{id}/cancel|POST /waves/{id}/resume|POST /waves/{id}/mark|POST /waves/{id}/clear
 		|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs|GET /runs/{id}/logs/search|GET /runs/diff|GET /runs/search|GET /runs/{id}/effects|POST /effects/{key}|PUT /effects/{key}|GET /runs/{id}/artifacts|GET /runs/{id}/artifacts/{name}
-		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content
+		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content|GET /binaries/{name}/diff
 		|PUT /binaries/{name}/aliases/{alias}|POST /binaries/{name}/rollback|GET /binary-check|GET /executors|POST /executors/{id}/drain|POST /executors/{id}/resume|GET /engines|GET /clocks|GET /queues|GET /streams|GET /ledger-check|POST /ledger-check|GET /dead-letters|GET /dead-letters/{id}|POST /dead-letters/replay|POST /dead-letters/purge
 		|POST /dead-letters/{id}/replay|DELETE /dead-letters/{id}|POST /apply|POST /validate|POST /schedule/preview|GET /events|POST /v1/jobs|GET /version|GET /backup|GET /audit|GET /audit/verify
 		|GET /secrets|GET /secrets/{name}|PUT /secrets/{name}|DELETE /secrets/{name}|POST /secrets-key/rotate
@@ -64,6 +64,7 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /scaling|GET /notify/deliveries|GET /notify/deliveries/{id}|POST /notify/deliveries/{id}/retry|GET /notify/incidents
 		|GET /notify/silences|POST /notify/silences|DELETE /notify/silences/{id}|GET /notify/rules|PUT /notify/rules
 		|POST /executor-tokens|GET /enrolled-executors|POST /enrolled-executors|DELETE /enrolled-executors/{name}|POST /enrolled-executors/{name}/renew
+		|POST /jobs/{name}/labels|POST /dags/{name}/labels|GET /profile|PUT /profile|GET /favourites|PUT /favourites/{kind}/{name}|DELETE /favourites/{kind}/{name}
 		|POST /hooks/{namespace}/{name}`,
 		func(c rune) bool { return c == '|' }) {
 		method, path, _ := strings.Cut(strings.TrimSpace(surface), " ")
@@ -214,6 +215,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	hold("POST /binaries/{name}/versions", "/api/v1/binaries/more/versions", program)
 	hold("GET /binaries", "/api/v1/binaries", "")
 	hold("GET /binaries/{name}", "/api/v1/binaries/report", "")
+	hold("GET /binaries/{name}/diff", "/api/v1/binaries/report/diff?a=1&b=1", "")
 	hold("PUT /binaries/{name}/aliases/{alias}", "/api/v1/binaries/report/aliases/blue", `{"version":1}`)
 	hold("POST /binaries/{name}/rollback", "/api/v1/binaries/report/rollback", "")
 	hold("GET /executors", "/api/v1/executors", "")

@@ -19,7 +19,7 @@ import (
 // ProblemType is the media type of problems.
 const ProblemType = "application/problem+json"
 
-// StatusClientGone is logged where nobody was left to answer. It is nginx's, and never sent.
+// StatusClientGone is logged when the client has disconnected. It is nginx's code, and never sent.
 const StatusClientGone = 499
 
 // Problem is an answer that is not a success.
@@ -46,7 +46,7 @@ func (p *Problem) Error() string { return p.Detail }
 // GetStatus returns the HTTP status.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType says what a problem is sent as.
+// ContentType returns the media type of a problem.
 func (p *Problem) ContentType(string) string { return ProblemType }
 
 // NewProblem makes a problem.

@@ -29,18 +29,24 @@ func (a *API) runDiff() {
 		if err != nil {
 			return nil, err
 		}
-		body := wire.RunDiff{A: diff.A.ID, B: diff.B.ID, Fields: []wire.FieldDiff{}, Output: viewOutputDiff(&diff.Output)}
-		for _, field := range diff.Fields {
-			if field.Differs {
-				body.Fields = append(body.Fields, wire.FieldDiff{Field: field.Name, A: field.A, B: field.B})
-			}
-		}
+		body := wire.RunDiff{A: diff.A.ID, B: diff.B.ID, Fields: viewFields(diff.Fields), Output: viewLineDiff(&diff.Output)}
 		return &runDiffAnswer{Body: body}, nil
 	})
 }
 
-func viewOutputDiff(diff *service.OutputDiff) wire.OutputDiff {
-	view := wire.OutputDiff{Rows: []wire.DiffRow{}, Removed: diff.Removed, Added: diff.Added, SkippedA: diff.SkippedA, SkippedB: diff.SkippedB, Missing: diff.Missing}
+// viewFields are those that differ.
+func viewFields(fields []service.FieldDiff) []wire.FieldDiff {
+	views := []wire.FieldDiff{}
+	for _, field := range fields {
+		if field.Differs {
+			views = append(views, wire.FieldDiff{Field: field.Name, A: field.A, B: field.B})
+		}
+	}
+	return views
+}
+
+func viewLineDiff(diff *service.LineDiff) wire.LineDiff {
+	view := wire.LineDiff{Rows: []wire.DiffRow{}, Removed: diff.Removed, Added: diff.Added, SkippedA: diff.SkippedA, SkippedB: diff.SkippedB, Missing: diff.Missing}
 	for i := range diff.Rows {
 		row := &diff.Rows[i]
 		view.Rows = append(view.Rows, wire.DiffRow{

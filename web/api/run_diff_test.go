@@ -53,7 +53,7 @@ func TestRunsAreCompared(t *testing.T) {
 			t.Errorf("%s differs: %q", same, fields[same])
 		}
 	}
-	kinds := func(diff wire.OutputDiff) string {
+	kinds := func(diff wire.LineDiff) string {
 		var all []string
 		for _, row := range diff.Rows {
 			all = append(all, row.Kind)

@@ -23,7 +23,7 @@ func (a *API) runGet() {
 			return nil, err
 		}
 		view := viewRun(&run, true)
-		view.Unserved = a.service.NobodyRuns(ctx, &run)
+		view.Unserved = a.service.UnschedulableReason(ctx, &run)
 		return &runAnswer{Status: http.StatusOK, Body: view}, nil
 	})
 }

@@ -33,7 +33,7 @@ func history(s *site) (job engine.Job, runs []engine.Run) {
 // acceptedReason is why a run or a wave has not begun that is only a command as yet.
 const acceptedReason = "accepted, waiting for the engine"
 
-func TestRunIsStartedByHand(t *testing.T) {
+func TestRunIsStartedManually(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, report)
@@ -203,7 +203,7 @@ func TestRunsAreFiltered(t *testing.T) {
 	at(t, s.ask("GET", "/api/v1/runs?limit=many", "").problem(http.StatusUnprocessableEntity, "invalid_request"), "query.limit")
 }
 
-func TestRunTellsItsAttempts(t *testing.T) {
+func TestRunListsItsAttempts(t *testing.T) {
 	s := newSite(t)
 	_, runs := history(s)
 	run := into[wire.Run](s.ask("GET", "/api/v1/runs/"+runs[0].ID, "").is(http.StatusOK))
@@ -290,7 +290,7 @@ func TestDeadLettersAreReplayedAndPurgedTogether(t *testing.T) {
 	s.ask("POST", "/api/v1/dead-letters/purge", `{"jobs":"x"}`).problem(http.StatusUnprocessableEntity, "invalid_request")
 }
 
-func TestDeadLetterOfDeletedJobIsToldAsRefused(t *testing.T) {
+func TestReplayRefusesTheDeadLetterOfADeletedJob(t *testing.T) {
 	s := newSite(t)
 	job, runs := history(s)
 	s.ask("DELETE", "/api/v1/jobs/"+job.Name, "").is(http.StatusNoContent)

@@ -16,7 +16,7 @@ func labelled(id string, labels map[string]string, tiers ...spec.Tier) engine.Pr
 	return engine.Presence{ID: id, Host: id, Tiers: tiers, Slots: 2, Labels: labels, Seen: webtest.Start}
 }
 
-func TestWhoCanRunIsTold(t *testing.T) {
+func TestUnschedulableJobIsReportedWithTheMissingLabels(t *testing.T) {
 	gpu := map[string]string{"gpu": "true"}
 	both := map[string]string{"gpu": "true", "zone": "a"}
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestWhoCanRunIsTold(t *testing.T) {
 			stored.Status, stored.Revision, stored.QueuedAt = engine.StatusQueued, stored.Revision+1, webtest.Start
 			s.PutRun(t, stored)
 			if got := into[wire.Run](s.ask("GET", "/api/v1/runs/"+run.ID, "").is(http.StatusOK)); got.Unserved != c.want {
-				t.Errorf("the run is told %q, want %q", got.Unserved, c.want)
+				t.Errorf("the run gets %q, want %q", got.Unserved, c.want)
 			}
 			s.Queue.SetDepths(engine.QueueDepth{Tier: "light", Class: "standard", Waiting: 3, Pools: []engine.PoolDepth{{RunsOn: c.runsOn, Waiting: 2}}})
 			queues := into[wire.List[wire.Queue]](s.ask("GET", "/api/v1/queues", "").is(http.StatusOK))
@@ -75,7 +75,7 @@ func TestWhoCanRunIsTold(t *testing.T) {
 	}
 }
 
-func TestTasksThatNobodyCanRunAreNamed(t *testing.T) {
+func TestUnschedulableTasksAreWarnedOf(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
 	s.Queue.SetExecutors(labelled("one", map[string]string{"arch": "arm64"}, "light"))
@@ -112,7 +112,7 @@ func TestRunOfOneSetOfLabelsTooMany(t *testing.T) {
 		}
 		s.Queue.SetDepths(depth)
 		if got := into[wire.Run](s.ask("GET", "/api/v1/runs/"+run.ID, "").is(http.StatusOK)); got.Unserved != want {
-			t.Errorf("the run is told %q, want %q", got.Unserved, want)
+			t.Errorf("the run gets %q, want %q", got.Unserved, want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (a *API) schedulePreview() {
 	register(a, huma.Operation{
 		OperationID: "preview-schedule", Method: http.MethodPost, Path: "/schedule/preview", Tags: []string{"documents"},
-		Summary: "When a schedule would fire", Description: "Gaps and repeats of the clock are told in words.",
+		Summary: "When a schedule would fire", Description: "Gaps and repeats of the clock are explained in words.",
 	}, func(_ context.Context, in *struct{ Body wire.PreviewRequest }) (*previewAnswer, error) {
 		ask := &in.Body
 		start := ask.Start

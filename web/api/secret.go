@@ -74,7 +74,7 @@ func (a *API) secrets() {
 	})
 	register(a, huma.Operation{
 		OperationID: "rotate-secrets-key", Method: http.MethodPost, Path: "/secrets-key/rotate", Tags: []string{"secrets"},
-		Summary: "Rotate the key of secrets", Description: "A server whose key is its own makes another one, and seals the secrets of all namespaces anew.",
+		Summary: "Rotate the key of secrets", Description: "A server with a key of its own creates another one, and reseals the secrets of all namespaces.",
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body wire.SecretsKey }, error) {
 		recipient, resealed, err := a.service.RotateSecretsKey(ctx)
 		if err != nil {

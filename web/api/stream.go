@@ -37,7 +37,7 @@ func (p *patientWriter) flush() error {
 	return p.control.Flush()
 }
 
-// streamBroke ends an answer that has begun and cannot be finished: the connection is cut, so that nobody takes the
+// streamBroke ends an answer that has begun and cannot be finished: the connection is cut, so that no client takes the
 // part for the whole.
 func (a *API) streamBroke(ctx context.Context, err error) {
 	if ctx.Err() == nil {

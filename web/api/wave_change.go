@@ -59,6 +59,26 @@ func (a *API) waveMark() {
 	})
 }
 
+func (a *API) waveClear() {
+	register(a, huma.Operation{
+		OperationID: "clear-task", Method: http.MethodPost, Path: "/waves/{id}/clear", Tags: []string{"waves"}, DefaultStatus: http.StatusAccepted,
+		Summary: "Run a task of a wave again",
+		Description: "Runs a task of a wave that has ended again, in place and however it has ended, or one item of a mapped task. The tasks that come after it " +
+			"are decided again, unless alone is true; all others keep their results. 202 as soon as the request is durable. 409 if the wave has not ended, " +
+			"or the task's trigger rule would not let it run.",
+	}, func(ctx context.Context, in *struct {
+		WavePath
+		Keyed
+		Body wire.ClearRequest
+	}) (*waveAnswer, error) {
+		request := service.Request{Namespace: in.Namespace, Operation: "clear-task " + in.ID, Key: in.Key, Asked: in.Body}
+		return accepted(once(ctx, a.service, request, a.waveNow(ctx, &in.WavePath), func() (engine.Wave, error) {
+			asked := service.Clear{Task: in.Body.Task, Item: in.Body.Item, Alone: in.Body.Alone, Args: in.Body.Args, Payload: in.Body.Payload}
+			return a.service.ClearTask(ctx, in.Namespace, in.ID, asked, service.Actor(ctx))
+		}))
+	})
+}
+
 func (a *API) waveNow(ctx context.Context, in *WavePath) func() (engine.Wave, error) {
 	return func() (engine.Wave, error) { return a.service.Wave(ctx, in.Namespace, in.ID) }
 }

@@ -11,15 +11,15 @@ import (
 
 // Why a request is turned away.
 var (
-	// ErrNoCredentials says that a request brought none.
+	// ErrNoCredentials means that a request brought none.
 	ErrNoCredentials = errors.New("no token and no session")
-	// ErrBadToken says that its token opens nothing.
+	// ErrBadToken means that its token opens nothing.
 	ErrBadToken = errors.New("this token is not known")
-	// ErrExpired says that the time of its run token is over.
+	// ErrExpired means that the time of its run token is over.
 	ErrExpired = errors.New("the token has expired")
-	// ErrCrossSite says that another site made a browser send it.
+	// ErrCrossSite means that another site made a browser send it.
 	ErrCrossSite = errors.New("the request comes from another site")
-	// ErrForeignHost says that it names another machine than this one, where only this one may be named.
+	// ErrForeignHost means that it names another machine than this one, where only this one may be named.
 	ErrForeignHost = errors.New("the request does not name this machine")
 )
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Readers are those who may read the metrics besides the users of the server: collectors, with a token that opens
-// nothing else. A nil one admits nobody.
+// nothing else. A nil one admits no request.
 type Readers struct {
 	anybody bool
 	tokens  [][sha256.Size]byte // hashes

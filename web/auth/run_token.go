@@ -25,7 +25,7 @@ func NewRunTokens(key runtoken.Key, now func() time.Time) *RunTokens {
 }
 
 // Check reports which program makes a request: ErrNoCredentials, ErrBadToken or ErrExpired if none does. Without a guard
-// for programs, a nil one, nobody is let in.
+// for programs, a nil one, no program is admitted.
 func (t *RunTokens) Check(r *http.Request) (service.Program, error) {
 	token, given := bearer(r)
 	if !given {

@@ -4,7 +4,7 @@
 // What it promises:
 //   - An Account is what a verified ID token says: its signature, issuer, audience, time and nonce were checked.
 //   - What it returns as a *Refusal has a text for the user that says what to do, and holds no secret.
-//   - It asks the provider when a user signs in, not before: a provider that is away stops nothing else.
+//   - It asks the provider when a user signs in, not before: a provider that is unavailable stops nothing else.
 //
 // It keeps no state about logins under way: the browser brings its Attempt back. It may import access.
 package issuer

@@ -24,7 +24,7 @@ const AttemptLife = 10 * time.Minute
 // Attempt is a login under way. The browser that began it keeps it, and no other one.
 type Attempt struct {
 	State, Nonce, Verifier string
-	Next                   string // where to go on, a path of this server
+	Next                   string // where to continue, a path of this server
 	BeganAt                time.Time
 }
 
@@ -95,7 +95,7 @@ func (p *Provider) Finish(ctx context.Context, redirect string, attempt Attempt,
 	return p.account(ctx, found, token, idToken)
 }
 
-// explainExchange says why the provider gave no token for a code.
+// explainExchange reports why the provider gave no token for a code.
 func (p *Provider) explainExchange(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) || answer.ErrorCode == "" {

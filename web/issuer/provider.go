@@ -24,7 +24,7 @@ const (
 // CallbackPath is where the provider sends browsers back to.
 const CallbackPath = "/login/oidc/callback"
 
-// Config says which provider vouches for users, and what it knows this server as.
+// Config defines which provider vouches for users, and what it knows this server as.
 type Config struct {
 	Issuer       string // its URL, exactly as its tokens have it
 	ClientID     string
@@ -152,7 +152,7 @@ func (p *Provider) oauth(found *discovered, redirect string) *oauth2.Config {
 	}
 }
 
-// Refusal says why a user is not signed in.
+// Refusal reports why a user is not signed in.
 type Refusal struct {
 	Status int    // of the answer
 	Text   string // whole sentences for the user

@@ -68,7 +68,7 @@ func TestRunIsACommandUntilTheEngineActs(t *testing.T) {
 		t.Errorf("asked again, left %+v", left)
 	}
 	if _, err := w.Run(t.Context(), engine.DefaultNamespace, "nobody"); err == nil {
-		t.Error("a run that nobody asked for is there")
+		t.Error("a run without a request is there")
 	}
 }
 
@@ -277,23 +277,23 @@ func TestProgramOfAnAcceptedRunOpensEffects(t *testing.T) {
 	refused(t, err, service.KindFenced, "fenced")
 }
 
-// leaving is a store in which these commands are left, as many of them as are asked for.
-type leaving struct {
+// storeWithCommands is a store that returns these commands, up to the limit.
+type storeWithCommands struct {
 	*webtest.Store
 	commands func(limit int) []engine.Command
 }
 
-func (s leaving) Commands(_ context.Context, _ []int, limit int) ([]engine.Command, error) {
+func (s storeWithCommands) Commands(_ context.Context, _ []int, limit int) ([]engine.Command, error) {
 	return s.commands(limit), nil
 }
 
-func TestBackfillLooksAtTheCommandsOfItsShard(t *testing.T) {
+func TestBackfillReadsTheCommandsOfItsShard(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	w.PutDAG(t, diamond)
 	from := w.Now.Add(-time.Hour)
 	plan := func(commands func(limit int) []engine.Command) (service.DAGBackfill, error) {
-		s := service.New(leaving{w.Store, commands}, w.Blobs, w.Queue, w.Log, service.Config{Now: func() time.Time { return w.Now }})
+		s := service.New(storeWithCommands{w.Store, commands}, w.Blobs, w.Queue, w.Log, service.Config{Now: func() time.Time { return w.Now }})
 		return s.BackfillDAG(t.Context(), "default", "etl", from, w.Now, "ann", true)
 	}
 	found, err := plan(func(int) []engine.Command {

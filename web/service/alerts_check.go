@@ -30,7 +30,7 @@ const (
 	codeNothingTold = "alerts_of_nothing"
 )
 
-// faults says why alerts would not be delivered. path is of the alerts, ofTask that they take nothing from the namespace.
+// faults returns why alerts would not be delivered. path is of the alerts, ofTask that they take nothing from the namespace.
 func (c *alertsCheck) faults(ctx context.Context, path string, own *spec.Alerts, ofTask bool) (faults []taskFault, err error) {
 	if own == nil || slices.Contains(own.On, spec.AlertNone) {
 		return nil, nil
@@ -62,10 +62,10 @@ func (c *alertsCheck) faults(ctx context.Context, path string, own *spec.Alerts,
 	}
 	switch effective := own.Over(c.rules); {
 	case asked.Any() && len(effective.To) == 0:
-		add(codeUndelivered, "", "alerts would be told to no target: name notification targets in alerts.to, "+
+		add(codeUndelivered, "", "alerts would be sent to no target: name notification targets in alerts.to, "+
 			"or give the namespace some with `tidewheel notify rules set --to`")
 	case len(own.To) > 0 && !effective.Any():
-		add(codeNothingTold, ".to", "alerts.to has nothing to be told: say of what, such as on: [failed], or by the rules of the namespace")
+		add(codeNothingTold, ".to", "alerts.to has no alerts: say which, such as on: [failed], or by the rules of the namespace")
 	}
 	return faults, nil
 }
@@ -80,7 +80,7 @@ func (c *alertsCheck) targetFault(ctx context.Context, name string) (string, err
 	fault := ""
 	switch {
 	case err == nil && target.Kind == notify.TargetEmail && !c.s.config.Notifications.Mail:
-		fault = fmt.Sprintf("the notification target %q is told by e-mail, and this server has no SMTP server: start it with --smtp-url, or name another target", name)
+		fault = fmt.Sprintf("the notification target %q is reached by e-mail, and this server has no SMTP server: start it with --smtp-url, or name another target", name)
 	case err == nil:
 	case known == errNoNotifications:
 		fault = known.Detail
@@ -93,12 +93,12 @@ func (c *alertsCheck) targetFault(ctx context.Context, name string) (string, err
 	return fault, nil
 }
 
-// jobAlertFaults says why the alerts of a job would not be delivered.
+// jobAlertFaults returns why the alerts of a job would not be delivered.
 func (s *Service) jobAlertFaults(ctx context.Context, namespace string, job *spec.Job) ([]taskFault, error) {
 	return s.newAlertsCheck(namespace).faults(ctx, "body.alerts", job.Alerts, false)
 }
 
-// dagAlertFaults says why the alerts of a DAG and of its tasks would not be delivered.
+// dagAlertFaults returns why the alerts of a DAG and of its tasks would not be delivered.
 func (s *Service) dagAlertFaults(ctx context.Context, namespace string, dag *spec.DAG) ([]taskFault, error) {
 	check := s.newAlertsCheck(namespace)
 	faults, err := check.faults(ctx, "body.alerts", dag.Alerts, false)
@@ -122,7 +122,7 @@ func alertHindrances(faults []taskFault) []Hindrance {
 	return found
 }
 
-// unsentAlerts say which targets of a definition's alerts this server cannot send to, though another one may. What cannot be found out
+// unsentAlerts returns which targets of a definition's alerts this server cannot send to, though another one may. What cannot be found out
 // is no warning.
 func (s *Service) unsentAlerts(ctx context.Context, namespace string, document spec.Document) (warnings []string) {
 	var names []string

@@ -13,7 +13,7 @@ import (
 // Deleted is the change of a job or DAG that was pruned.
 const Deleted Change = "deleted"
 
-// Apply says how documents are to be applied.
+// Apply defines how documents are to be applied.
 type Apply struct {
 	By      string
 	Message string
@@ -22,7 +22,7 @@ type Apply struct {
 	Prune bool
 }
 
-// Applied is what became of one document, or of a job or DAG that was pruned.
+// Applied is what happened to one document, or of a job or DAG that was pruned.
 type Applied struct {
 	Document   spec.Document // it is empty where something was pruned
 	Kind       string
@@ -33,7 +33,7 @@ type Applied struct {
 	Warnings []string
 }
 
-// CheckDocuments says whether documents could be saved together. The error holds every fault, each with its file and
+// CheckDocuments reports whether documents could be saved together. The error holds every fault, each with its file and
 // line.
 func (s *Service) CheckDocuments(ctx context.Context, namespace string, documents []spec.Document) error {
 	var faults []Field
@@ -185,9 +185,9 @@ func located(document spec.Document, fault Field) Field {
 func interrupted(err error, document spec.Document, done, all int) error {
 	var known *Error
 	if errors.As(err, &known) {
-		told := *known
-		told.Detail = fmt.Sprintf("%s %q: %s (%d of %d documents had been applied: apply again)", noun(document), document.Name(), known.Detail, done, all)
-		return &told
+		refused := *known
+		refused.Detail = fmt.Sprintf("%s %q: %s (%d of %d documents had been applied: apply again)", noun(document), document.Name(), known.Detail, done, all)
+		return &refused
 	}
 	return fmt.Errorf("apply %s %s, after %d of %d documents: %w", noun(document), document.Name(), done, all, err)
 }

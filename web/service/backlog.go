@@ -55,7 +55,7 @@ type backlogs struct {
 	waiting map[spec.Tier]uint64
 }
 
-// hasRoom refuses new work by hand for a tier in which more waits than may. Slots are not refused: they go by their schedule.
+// hasRoom refuses manual runs of a tier in which more waits than may. Slots are not refused: they go by their schedule.
 func (s *Service) hasRoom(ctx context.Context, tier spec.Tier) error {
 	if s.config.MaxBacklog == 0 {
 		return nil
@@ -75,8 +75,8 @@ func (s *Service) hasRoom(ctx context.Context, tier spec.Tier) error {
 	}
 	if waiting := b.waiting[tier]; waiting >= uint64(s.config.MaxBacklog) {
 		return &Error{Kind: KindBusy, Code: "backlog_full", RetryAfter: backlogRetry, Detail: fmt.Sprintf(
-			"%d runs of tier %s wait for executors, and with %d or more no run is taken by hand: try again later, or have executors of this tier added "+
-				"or --max-backlog raised by who runs the server", waiting, tier, s.config.MaxBacklog)}
+			"%d runs of tier %s wait for executors, and with %d or more manual runs are refused: try again later, or ask an administrator to add executors of this tier "+
+				"or to raise --max-backlog", waiting, tier, s.config.MaxBacklog)}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // What waits counts wherever it does: in the queue, and with the engines that hold it back.
-func TestRunsByHandAreRefusedWhileTheBacklogIsFull(t *testing.T) {
+func TestManualRunsAreRefusedWhileTheBacklogIsFull(t *testing.T) {
 	w := webtest.New(t, service.Config{MaxBacklog: 100})
 	held := func(n int) {
 		w.Queue.SetEngines(engine.EnginePresence{ID: "a", Held: []engine.HeldRuns{{Tier: spec.TierLight, Class: spec.ClassStandard, Runs: n}}})

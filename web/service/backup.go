@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// BackupParts says what a backup is to hold besides documents and programs.
+// BackupParts defines what a backup is to hold besides documents and programs.
 type BackupParts struct {
 	Logs    bool // outputs of runs
 	Secrets bool // the keys and credentials of users, of the server and of its parts

@@ -187,6 +187,25 @@ func (s *Service) Binaries(ctx context.Context, namespace, cursor string, limit 
 	return s.store.Binaries(ctx, namespace, cursor, limit)
 }
 
+// BinariesNamed returns those whose names hold a text, the best first, and whether there are more.
+func (s *Service) BinariesNamed(ctx context.Context, namespace, text string, limit int) (found []engine.Binary, more bool, err error) {
+	names, err := searchNames(ctx, s.store.BinaryNames, namespace, text, limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, name := range names[:min(limit, len(names))] {
+		binary, err := s.store.Binary(ctx, namespace, name)
+		if errors.Is(err, engine.ErrNotFound) {
+			continue // deleted a moment ago
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("read binary %s: %w", name, err)
+		}
+		found = append(found, binary)
+	}
+	return found, len(names) > limit, nil
+}
+
 // BinaryContent opens the bytes of a version; the caller closes them.
 func (s *Service) BinaryContent(ctx context.Context, namespace, name string, n int) (io.ReadCloser, engine.BinaryVersion, error) {
 	binary, err := s.Binary(ctx, namespace, name)

@@ -46,16 +46,8 @@ func (s *Service) RollBack(ctx context.Context, namespace, name, alias, by strin
 // DeleteBinary removes a binary's name and versions, unless a job uses it. The bytes stay as long as runs that have not
 // ended, definitions or other binaries refer to them, and a while longer: see --retention-binaries.
 func (s *Service) DeleteBinary(ctx context.Context, namespace, name string) error {
-	used, err := s.Binary(ctx, namespace, name)
-	if err != nil {
+	if _, err := s.unusedBinary(ctx, namespace, name); err != nil {
 		return err
-	}
-	users, err := s.JobsUsing(ctx, &used)
-	if err != nil {
-		return err
-	}
-	if len(users) > 0 {
-		return conflict("binary_in_use", "binary %q is used by %s %q (%d in all): change or delete them first", name, users[0].noun(), users[0].Label(), len(users))
 	}
 	for range 5 {
 		binary, err := s.Binary(ctx, namespace, name)
@@ -73,6 +65,19 @@ func (s *Service) DeleteBinary(ctx context.Context, namespace, name string) erro
 		return explain(err, "binary", name)
 	}
 	return explain(engine.ErrConflict, "binary", name)
+}
+
+// unusedBinary returns a binary that no job uses.
+func (s *Service) unusedBinary(ctx context.Context, namespace, name string) (engine.Binary, error) {
+	binary, err := s.Binary(ctx, namespace, name)
+	if err != nil {
+		return engine.Binary{}, err
+	}
+	users, err := s.JobsUsing(ctx, &binary)
+	if err == nil && len(users) > 0 {
+		err = conflict("binary_in_use", "binary %q is used by %s %q (%d in all): change or delete them first", name, users[0].noun(), users[0].Label(), len(users))
+	}
+	return binary, err
 }
 
 func (s *Service) changeBinary(ctx context.Context, namespace, name string, change func(*engine.Binary) (bool, error)) (engine.Binary, error) {

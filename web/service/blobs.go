@@ -62,17 +62,17 @@ type LogLine struct {
 	Truncated bool // the line is longer than what is shown
 }
 
-// ErrEmpty says that an upload held no byte.
+// ErrEmpty means that an upload held no byte.
 var ErrEmpty = errors.New("the upload is empty")
 
-// TooLargeError says that an upload is larger than allowed.
+// TooLargeError reports that an upload is larger than allowed.
 type TooLargeError struct{ Limit int64 } // bytes
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the upload is larger than the limit of %d bytes", e.Limit)
 }
 
-// DigestError says that bytes do not have the sha256 they should have.
+// DigestError reports that bytes do not have the sha256 they should have.
 type DigestError struct{ Want, Got string } // hex
 
 func (e *DigestError) Error() string {

@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Calendar is what became of the slots of a job, or of a CRON root of a DAG, in a month, day by day, in the zone of its schedule.
+// Calendar is what happened to the slots of a job, or of a CRON root of a DAG, in a month, day by day, in the zone of its schedule.
 type Calendar struct {
 	Month    time.Time // its first instant, in Zone
 	Zone     *time.Location
@@ -26,7 +26,7 @@ type Day struct {
 	// What fired on it, by how it ended; ByHand are runs that stand for no slot.
 	Good, Bad, Other, ByHand int
 	Skipped, Missed          int64
-	// More says that the day holds more runs than were looked at.
+	// More means that the day holds more runs than were looked at.
 	More bool
 	// Planned is how many slots are still to come on it, at most plannedPerDay.
 	Planned int
@@ -48,15 +48,16 @@ const (
 	rangesShown  = 1_000
 )
 
-// Calendar returns what became of a definition's slots in the month that an instant lies in. root says which CRON root of a
-// DAG is meant, "" where it has only one, and for a job. Its cost is bounded by the days, not by what ran on them. A wave that
+// Calendar returns what happened to a definition's slots in the month that an instant lies in. root says which CRON root of a
+// DAG is meant, "" where it has only one, and for a job; zone is that of the days, nil for that of the schedule. Its cost is
+// bounded by the days, not by what ran on them. A wave that
 // was made long after its slot, by a backfill, is not looked for.
-func (d *Definitions[S]) Calendar(ctx context.Context, definition *engine.Definition[S], root string, month time.Time) (Calendar, error) {
+func (d *Definitions[S]) Calendar(ctx context.Context, definition *engine.Definition[S], root string, month time.Time, zone *time.Location) (Calendar, error) {
 	of, err := d.ledger(definition, root)
 	if err != nil {
 		return Calendar{}, err
 	}
-	var planned cron.Definition // by hand, of a root that has lost its schedule
+	var planned cron.Definition // manual, of a root that has lost its schedule
 	for _, schedule := range d.schedules(definition) {
 		if schedule.task == of.uid {
 			planned = schedule.cron
@@ -66,7 +67,7 @@ func (d *Definitions[S]) Calendar(ctx context.Context, definition *engine.Defini
 	if err != nil {
 		return Calendar{}, field("invalid_schedule", "body.schedule", "%s", err)
 	}
-	calendar := newCalendar(month, schedule)
+	calendar := newCalendar(month, schedule, zone)
 	if err := d.fillRuns(ctx, definition, of, schedule, &calendar); err != nil {
 		return Calendar{}, err
 	}
@@ -83,9 +84,11 @@ func fixed(schedule *cron.Schedule) bool {
 	return schedule.Kind() == cron.KindCron || schedule.Kind() == cron.KindEvery
 }
 
-// newCalendar makes the empty month that an instant lies in, in the zone of a schedule.
-func newCalendar(month time.Time, schedule *cron.Schedule) Calendar {
-	zone := schedule.Location()
+// newCalendar makes the empty month that an instant lies in, in a zone, nil for that of the schedule.
+func newCalendar(month time.Time, schedule *cron.Schedule, zone *time.Location) Calendar {
+	if zone == nil {
+		zone = schedule.Location()
+	}
 	month = month.In(zone)
 	calendar := Calendar{Month: time.Date(month.Year(), month.Month(), 1, 0, 0, 0, 0, zone), Zone: zone, Schedule: schedule.Describe()}
 	for day := calendar.Month; day.Month() == calendar.Month.Month(); {
@@ -232,7 +235,7 @@ func (s *Service) fillRanges(ctx context.Context, of ledgerOf, schedule *cron.Sc
 }
 
 // spread shares the slots of a range among the days that it touches, by their indexes. Where the schedule, as it is
-// now, does not tell, the range stands on its first day.
+// now, is in another year, the range stands on its first day.
 func (c *Calendar) spread(schedule *cron.Schedule, r *engine.SlotRange) map[int]int64 {
 	first, last := -1, -1
 	for i := range c.Days {
@@ -275,7 +278,7 @@ func (c *Calendar) spread(schedule *cron.Schedule, r *engine.SlotRange) map[int]
 	return shares
 }
 
-// DaySlots unfolds a day of a calendar into what became of each of its slots, the newest first, at most limit entries, and
+// DaySlots unfolds a day of a calendar into what happened to each of its slots, the newest first, at most limit entries, and
 // whether there are more.
 func (d *Definitions[S]) DaySlots(
 	ctx context.Context, definition *engine.Definition[S], root string, day Day, limit int,

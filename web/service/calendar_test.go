@@ -40,7 +40,7 @@ func TestCalendarCountsSlotsInTheirZone(t *testing.T) {
 		ID: engine.SlotRangeID(job.UID, slot(10)), JobUID: job.UID, Namespace: "default", Job: "a", From: slot(10), To: slot(10), Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonPaused,
 	}}})
-	calendar, err := w.Jobs.Calendar(t.Context(), &job, "", w.Now)
+	calendar, err := w.Jobs.Calendar(t.Context(), &job, "", w.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestCalendarKeepsDaysWhole(t *testing.T) {
 	w.PutBinary(t, "report")
 	job := w.PutJob(t, `{"name":"a","binary":"report","schedule":"30 * * * *","timezone":"Europe/Amsterdam"}`)
 	for month, want := range map[time.Month]int{time.March: 31*24 - 1, time.October: 31*24 + 1, time.June: 30 * 24} {
-		calendar, err := w.Jobs.Calendar(t.Context(), &job, "", time.Date(2027, month, 15, 0, 0, 0, 0, time.UTC))
+		calendar, err := w.Jobs.Calendar(t.Context(), &job, "", time.Date(2027, month, 15, 0, 0, 0, 0, time.UTC), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestCalendarOfARootCountsTheFirstSlotOfTheMonth(t *testing.T) {
 		run.Trigger, run.Slot, run.CreatedAt = engine.TriggerSchedule, slot, slot.Add(-30*time.Second)
 		w.PutRun(t, run)
 	}
-	calendar, err := w.DAGs.Calendar(t.Context(), &dag, "", w.Now)
+	calendar, err := w.DAGs.Calendar(t.Context(), &dag, "", w.Now, nil)
 	if err != nil || len(calendar.Days) != 30 {
 		t.Fatalf("%d days, %v", len(calendar.Days), err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clocks is how far apart the clocks of the nodes are, as far as their presences tell.
+// Clocks is how far apart the clocks of the nodes are, as their presences report.
 type Clocks struct {
 	// First is the host whose clock is behind all others, Last the one whose clock is before them; "" without nodes.
 	First, Last string

@@ -116,7 +116,7 @@ func (s *Service) Neighbours(ctx context.Context, wave *engine.Wave) (before, af
 	if wave.Epoch == 0 {
 		return "", "", nil
 	}
-	// A wave by hand is not named by its epoch, so that a neighbour is looked for where it must stand in time.
+	// A manual wave is not named by its epoch, so that a neighbour is looked for where it must stand in time.
 	for _, search := range []struct {
 		filter engine.WaveFilter
 		epoch  int64
@@ -148,5 +148,5 @@ func (s *Service) Neighbours(ctx context.Context, wave *engine.Wave) (before, af
 	return before, after, nil
 }
 
-// neighboursLookedAt is how many waves are looked at for one that was asked for by hand, and may have waited for long.
+// neighboursLookedAt is how many waves are looked at for one that was triggered manually, and may have waited for long.
 const neighboursLookedAt = 50

@@ -46,7 +46,7 @@ func (s *Service) rankDAGs(ctx context.Context, q *ListQuery) (of found[spec.DAG
 	return of, nil
 }
 
-// dagHealth says how DAGs do, by their uids, and when they fire next.
+// dagHealth returns how DAGs do, by their uids, and when they fire next.
 func (s *Service) dagHealth(ctx context.Context, dags []engine.DAG) (health map[string]Health, next map[string]time.Time, err error) {
 	histories, err := s.Histories(ctx, dags, wavesRanked)
 	if err != nil {

@@ -125,11 +125,11 @@ func TestApplyConvergesJobsAndDAGs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var rows []string
 		for _, one := range applied {
-			told = append(told, fmt.Sprintf("%s %s %s", one.Kind, one.Name, one.Change))
+			rows = append(rows, fmt.Sprintf("%s %s %s", one.Kind, one.Name, one.Change))
 		}
-		return strings.Join(told, ", ")
+		return strings.Join(rows, ", ")
 	}
 	for _, c := range []struct {
 		text, want string
@@ -183,16 +183,16 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 		t.Errorf("by label: %+v, %v", page, err)
 	}
 	slots, schedules, err := w.DAGs.Preview(t.Context(), "default", "etl", time.Time{}, 3)
-	var told []string
+	var rows []string
 	for _, s := range slots {
-		told = append(told, s.Root+" "+s.Slot.Slot.Format("15:04"))
+		rows = append(rows, s.Root+" "+s.Slot.Slot.Format("15:04"))
 	}
-	if err != nil || strings.Join(told, ", ") != "rates 12:30, orders 13:00, rates 13:00" || len(schedules) != 2 {
-		t.Errorf("%v %v %v", told, schedules, err)
+	if err != nil || strings.Join(rows, ", ") != "rates 12:30, orders 13:00, rates 13:00" || len(schedules) != 2 {
+		t.Errorf("%v %v %v", rows, schedules, err)
 	}
 }
 
-func TestDAGSaysThatItsTimeIsOverOrNoEngineTakesItUp(t *testing.T) {
+func TestDAGHindrancesIncludeItsEndDateAndAMissingEngine(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	has := func(dag engine.DAG, code string) bool {
@@ -233,7 +233,8 @@ func TestTimelineForeseesTheRootsOfADAG(t *testing.T) {
 	w.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
 		ID: engine.RootID(dag.UID, "rates"), Shard: dag.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/rates",
 	}}})
-	timeline, err := w.Timeline(t.Context(), "default")
+	reach, bucket := 24*time.Hour, 30*time.Minute
+	timeline, err := w.Tides(t.Context(), "default", engine.Window{From: webtest.Start.Add(-reach), Until: webtest.Start.Add(reach)}, bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestTimelineForeseesTheRootsOfADAG(t *testing.T) {
 			bars++
 		}
 	}
-	if want := int(2 * service.Reach / time.Hour); slots < want || slots > want+1 || bars < want/2 {
+	if want := int(2*reach/time.Hour) - 1; slots < want || slots > want+1 || bars < want/2 { // what is due now is no more to come
 		t.Errorf("it foresees %d slots in %d bars, want %d: one in each half hour", slots, bars, want)
 	}
 }

@@ -79,8 +79,8 @@ func (s *Service) DeadLetter(ctx context.Context, namespace, id string) (engine.
 	return letter, explain(err, "dead letter", id)
 }
 
-// ReplayDeadLetter asks the engine for another attempt of a dead run; the letter goes once that is made. A dead task
-// takes its wave along: all that failed there goes on, as when the wave is resumed. A run that is being tried again
+// ReplayDeadLetter asks the engine for another attempt of a dead run; the dead letter is deleted once that is created. A dead task
+// takes its wave along: all that failed there is resumed, as when the wave is resumed. A run that is being retried
 // already is left to it, so that to ask twice is to ask once.
 func (s *Service) ReplayDeadLetter(ctx context.Context, namespace, id, by string) (engine.Run, error) {
 	run, err := s.Run(ctx, namespace, id)
@@ -103,11 +103,11 @@ func (s *Service) PurgeDeadLetter(ctx context.Context, namespace, id string) err
 	return explain(s.store.DeleteDeadLetter(ctx, id), "dead letter", id)
 }
 
-// DeadLettersHandled says what became of many dead letters.
+// DeadLettersHandled reports what happened to many dead letters.
 type DeadLettersHandled struct {
 	Done    []string // the ids of runs; with Refused at most DeadLettersAtOnce
 	Refused []DeadLetterRefused
-	Next    string // the cursor to go on with; "" if these were all
+	Next    string // the cursor of the next page; "" if these were all
 }
 
 // DeadLetterRefused is a dead letter that could not be replayed, and why.
@@ -141,7 +141,7 @@ func (s *Service) ReplayDeadLetters(ctx context.Context, filter DeadLetterFilter
 	})
 }
 
-// wavesOf returns the waves that the runs of letters belong to, by the ids of the runs.
+// wavesOf returns the waves that the runs of dead letters belong to, by the ids of the runs.
 func (s *Service) wavesOf(ctx context.Context, letters []engine.DeadLetter) (map[string]string, error) {
 	var ids []string
 	for i := range letters {
@@ -180,7 +180,7 @@ func (s *Service) PurgeDeadLetters(ctx context.Context, filter DeadLetterFilter)
 	})
 }
 
-// eachLetter acts on letters, once for all that have the same in common. What users are refused it collects; any other
+// eachLetter acts on dead letters, once for all that have the same in common. What users are refused it collects; any other
 // error ends it.
 func (s *Service) eachLetter(ctx context.Context, letters []engine.DeadLetter, next string, common func(*engine.DeadLetter) string,
 	act func(ctx context.Context, id string) error,
@@ -225,7 +225,7 @@ func (s *Service) eachLetter(ctx context.Context, letters []engine.DeadLetter, n
 	return handled, nil
 }
 
-// DeadLetterSum says how many dead letters a filter selects, and of what.
+// DeadLetterSum reports how many dead letters a filter selects, and of what.
 type DeadLetterSum struct {
 	Letters []engine.DeadLetter // the newest first
 	More    bool                // there are more than these

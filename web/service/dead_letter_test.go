@@ -141,7 +141,7 @@ func TestReplayTwiceIsReplayOnce(t *testing.T) {
 	refused(t, err, service.KindNotFound, "dead_letter_not_found")
 }
 
-// A run of a deleted job cannot be tried again: the engine has no definition to do it by. To say that it is asked for
+// A run of a deleted job cannot be retried: the engine has no definition to do it by. To say that it is asked for
 // would be a lie.
 func TestRunOfDeletedJobIsNotTriedAgain(t *testing.T) {
 	w := webtest.New(t)
@@ -158,7 +158,7 @@ func TestRunOfDeletedJobIsNotTriedAgain(t *testing.T) {
 	refused(t, err, service.KindConflict, "job_deleted")
 }
 
-func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
+func TestReplayReportsTheDeadLettersItRefuses(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	job, gone := w.PutJob(t, `{"name":"one","binary":"report"}`), w.PutJob(t, `{"name":"gone","binary":"report"}`)

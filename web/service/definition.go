@@ -33,6 +33,7 @@ type kind[S engine.Spec] struct {
 	triggers func(*S) *spec.Triggers
 	equal    func(a, b *S) bool
 	clone    func(*S) *S
+	labels   func(*S) *map[string]string
 	text     func(definition *S, source string) ([]byte, error)
 	// check refuses a definition that cannot be saved, and edit a change of one; old is nil for a new one.
 	check func(ctx context.Context, namespace string, definition *S) error
@@ -57,7 +58,8 @@ func newJobs(s *Service) *Definitions[spec.Job] {
 		store:  s.store.Jobs(),
 		nameOf: func(job *spec.Job) string { return job.Name }, triggers: func(job *spec.Job) *spec.Triggers { return job.Triggers },
 		equal: (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
-		check: s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
+		labels: func(job *spec.Job) *map[string]string { return &job.Labels },
+		check:  s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
 		matches: jobMatches, ranked: s.rankJobs, health: s.HealthOf, fillRuns: s.fillJobRuns, ranLater: s.jobRanLater,
 	}}
 }
@@ -68,7 +70,8 @@ func newDAGs(s *Service) *Definitions[spec.DAG] {
 		store:  s.store.DAGs(),
 		nameOf: func(dag *spec.DAG) string { return dag.Name }, triggers: func(dag *spec.DAG) *spec.Triggers { return dag.Triggers },
 		equal: (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
-		check: s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
+		labels: func(dag *spec.DAG) *map[string]string { return &dag.Labels },
+		check:  s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
 		matches: dagMatches, ranked: s.rankDAGs, health: s.dagHealth, fillRuns: s.fillRootRuns, ranLater: rootRanLater,
 	}}
 }
@@ -90,7 +93,7 @@ func (d *Definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 // MaxReason is the longest reason for a pause, in bytes.
 const MaxReason = 500
 
-// Pause stops a definition's schedules; what runs goes on, as does an open wave. The reason is for people and may be "".
+// Pause stops a definition's schedules; what runs continues, as does an open wave. The reason is for people and may be "".
 // Pausing what is paused changes nothing, unless the reason is another one.
 func (d *Definitions[S]) Pause(ctx context.Context, namespace, name, by, reason string) (engine.Definition[S], error) {
 	reason = strings.TrimSpace(reason)
@@ -120,7 +123,7 @@ func (d *Definitions[S]) Resume(ctx context.Context, namespace, name, by string)
 	})
 }
 
-// Delete removes a definition and what is planned of it. Runs of a job go on, an open wave of a DAG is cancelled, history
+// Delete removes a definition and what is planned of it. Runs of a job continue, an open wave of a DAG is cancelled, history
 // stays. ifRevision 0 means any.
 func (d *Definitions[S]) Delete(ctx context.Context, namespace, name, by string, ifRevision int64) error {
 	changed := false
@@ -301,7 +304,7 @@ func firstSlots(slots []RootSlot, count int) []RootSlot {
 	return slots[:min(count, len(slots))]
 }
 
-// jobSchedules is the one schedule of a job, which may be by hand.
+// jobSchedules returns the one schedule of a job, which may be manual.
 func jobSchedules(job *engine.Job) []rootSchedule {
 	return []rootSchedule{{task: job.UID, cron: job.Spec.Definition(job.Key(), job.CreatedAt)}}
 }

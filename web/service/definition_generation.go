@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Generations lists the forms that a definition has had, newest first, with the cursor of the next page.
+// Generations lists the versions that a definition has had, newest first, with the cursor of the next page.
 func (d *Definitions[S]) Generations(
 	ctx context.Context, namespace, name, cursor string, limit int,
 ) (generations []engine.GenerationOf[S], next string, err error) {
@@ -45,7 +45,7 @@ func (d *Definitions[S]) generationsBefore(cursor string) (int64, error) {
 	return before, nil
 }
 
-// Generation returns one form that a definition has had.
+// Generation returns one version that a definition has had.
 func (d *Definitions[S]) Generation(ctx context.Context, namespace, name string, number int64) (engine.GenerationOf[S], error) {
 	definition, err := d.Get(ctx, namespace, name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *Definitions[S]) Texts(from *S, fromSource string, to *S, toSource strin
 	return texts, err
 }
 
-// Restore makes an earlier form of a definition the present one: that is an edit, so a new generation. message may be "".
+// Restore makes an earlier version of a definition the current one: that is an edit, so a new generation. message may be "".
 func (d *Definitions[S]) Restore(ctx context.Context, namespace, name string, number int64, by, message string) (engine.Definition[S], Change, error) {
 	generation, err := d.Generation(ctx, namespace, name, number)
 	if err != nil {

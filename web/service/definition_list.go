@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,8 +45,9 @@ type ListQuery struct {
 	Label     string    // "key" or "key=value"
 	Tier      spec.Tier // of jobs only
 	State     State
-	Paused    bool  // only those that are, whatever the State
-	Order     Order // "" is ByName
+	Only      map[string]bool // of these names alone; nil: of any
+	Paused    bool            // only those that are, whatever the State
+	Order     Order           // "" is ByName
 	Cursor    string
 	Limit     int  // 1 … 1000
 	Health    bool // the entries say how they do
@@ -60,7 +64,7 @@ type Entry[S engine.Spec] struct {
 type ListPage[S engine.Spec] struct {
 	Entries []Entry[S]
 	Next    string // cursor
-	// Partial says that the page is short because what matches is rare: there may be more behind Next.
+	// Partial means that the page is short because what matches is rare: there may be more behind Next.
 	Partial bool
 	// First is how many definitions, the first by name, the page was chosen from where there are more; 0 otherwise.
 	First int
@@ -113,6 +117,9 @@ func (d *Definitions[S]) selects(q *ListQuery, definition *engine.Definition[S])
 	if definition.Deleted || definition.Namespace != q.Namespace || (q.Paused || q.State == StatePaused) && !definition.Paused {
 		return false
 	}
+	if q.Only != nil && !q.Only[definition.Name] {
+		return false
+	}
 	return strings.Contains(strings.ToLower(definition.Name), strings.ToLower(q.Text)) && d.matches(q, &definition.Spec)
 }
 
@@ -125,9 +132,28 @@ type source[S engine.Spec] func(
 func (d *Definitions[S]) byName(
 	ctx context.Context, q *ListQuery, cursor string, size int,
 ) (definitions []engine.Definition[S], looked int, next string, err error) {
+	if q.Only != nil {
+		definitions, err = d.named(ctx, q)
+		return definitions, len(definitions), "", err
+	}
 	filter := engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size}
 	definitions, next, err = d.List(ctx, filter)
 	return definitions, len(definitions), next, err
+}
+
+// named reads the definitions of a few names, in their order.
+func (d *Definitions[S]) named(ctx context.Context, q *ListQuery) (definitions []engine.Definition[S], err error) {
+	for _, name := range slices.Sorted(maps.Keys(q.Only)) {
+		definition, err := d.store.Get(ctx, q.Namespace, name)
+		if errors.Is(err, engine.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s %s: %w", d.noun, name, err)
+		}
+		definitions = append(definitions, definition)
+	}
+	return definitions, nil
 }
 
 // walk takes what matches of a source until a page is full or enough has been looked at. The cursor of a page that ends amid
@@ -146,7 +172,7 @@ func (d *Definitions[S]) walk(ctx context.Context, q *ListQuery, source source[S
 		if err != nil {
 			return page, err
 		}
-		// One that is not there any more cannot say where to go on: rather show some again than leave some out.
+		// One that is not there any more cannot give the place to continue: rather show some again than leave some out.
 		if at := slices.IndexFunc(some, func(definition engine.Definition[S]) bool { return definition.UID == shown }); at >= 0 {
 			some = some[at+1:]
 		}

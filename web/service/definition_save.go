@@ -20,7 +20,7 @@ const (
 	Unchanged Change = "unchanged"
 )
 
-// Save says how a definition is to be saved.
+// Save defines how a definition is to be saved.
 type Save struct {
 	By      string
 	Message string // why, for the history of generations

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -44,5 +45,28 @@ func pauseKeepsItsReason[S engine.Spec](t *testing.T, of *service.Definitions[S]
 	resumed, err := of.Resume(ctx, "default", name, "cem")
 	if err != nil || resumed.Paused || resumed.PausedReason != "" || resumed.PausedBy != "cem" {
 		t.Errorf("resumed: %+v, %v", resumed, err)
+	}
+}
+
+func TestLabelsAreChangedAndTheTextStays(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	const source = "# nightly\nkind: Job\nname: a\nbinary: report # the first\nlabels: {old: x}\n"
+	documents, problems := spec.Decode("", []byte(source))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if _, _, err := w.Jobs.Save(t.Context(), "default", documents[0].Job, service.Save{Source: documents[0].Source}); err != nil {
+		t.Fatal(err)
+	}
+	job, change, err := w.Jobs.Label(t.Context(), "default", "a", "ada", spec.LabelChange{Set: map[string]string{"team": "b"}, Remove: []string{"old"}})
+	if err != nil || change != service.Changed || job.Generation != 2 || job.Spec.Labels["team"] != "b" || len(job.Spec.Labels) != 1 {
+		t.Fatalf("%s: generation %d with %v, %v", change, job.Generation, job.Spec.Labels, err)
+	}
+	if !strings.HasPrefix(job.Source, "# nightly\n") || !strings.Contains(job.Source, "# the first\n") {
+		t.Errorf("the comments are gone:\n%s", job.Source)
+	}
+	if _, change, err = w.Jobs.Label(t.Context(), "default", "a", "ada", spec.LabelChange{Remove: []string{"old"}}); err != nil || change != service.Unchanged {
+		t.Errorf("asked twice: %s, %v", change, err)
 	}
 }

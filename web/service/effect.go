@@ -15,7 +15,7 @@ import (
 type EffectStore interface {
 	// InsertEffect inserts an effect of revision 1; engine.ErrExists if the run has one with its key.
 	InsertEffect(ctx context.Context, effect engine.RunEffect) error
-	// ReplaceEffect writes an effect on condition that the stored revision is the one before; engine.ErrConflict or
+	// ReplaceEffect writes an effect on condition that the stored revision is the previous one; engine.ErrConflict or
 	// engine.ErrNotFound.
 	ReplaceEffect(ctx context.Context, effect engine.RunEffect) error
 	// Effect returns one effect; engine.ErrNotFound.
@@ -24,14 +24,14 @@ type EffectStore interface {
 	Effects(ctx context.Context, run, cursor string, limit int) (effects []engine.RunEffect, next string, err error)
 }
 
-// EffectDoneError says that an effect is done, and what it was closed with.
+// EffectDoneError reports that an effect is done, and what it was closed with.
 type EffectDoneError struct{ Effect engine.RunEffect }
 
 func (e *EffectDoneError) Error() string {
 	return fmt.Sprintf("effect %s is done: attempt %d closed it at %s", e.Effect.Key, e.Effect.Attempt, e.Effect.DoneAt.Format(time.RFC3339))
 }
 
-// effectTries is how often a write is tried again after it lost to another one. Each time another attempt or another
+// effectTries is how often a write is retried after it lost to another one. Each time another attempt or another
 // thread of the same program has made progress, and there are few of both.
 const effectTries = 16
 

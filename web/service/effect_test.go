@@ -281,7 +281,7 @@ func TestEffectSurvivesAStoreThatFails(t *testing.T) {
 				}
 			case first || did == 0: // or it looked
 				if first && did > 0 {
-					t.Fatalf("%s: told that nobody has done it, after it was done", key)
+					t.Fatalf("%s: reported as not done, after it was done", key)
 				}
 				did++
 				fallthrough

@@ -39,12 +39,12 @@ func TestShardsWithoutAnEngineNeedAttention(t *testing.T) {
 		t.Errorf("engines %+v: %v", got, err)
 	}
 	if got := concerns(t, w); len(got) > 0 {
-		t.Errorf("a hand-over is told: %v", got)
+		t.Errorf("a hand-over is reported: %v", got)
 	}
 	w.Now = w.Now.Add(4 * time.Second)
 	w.Queue.SetExecutors(engine.Presence{ID: "one", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: w.Now})
 	if got := concerns(t, w); !slices.Equal(got, []service.ConcernKind{service.ConcernOwnerless}) {
-		t.Errorf("shards that stay without an engine are told as %v", got)
+		t.Errorf("shards that stay without an engine are reported as %v", got)
 	}
 	w.Queue.SetEngines(engine.EnginePresence{ID: "a"})
 	if got := concerns(t, w); len(got) > 0 {
@@ -56,7 +56,7 @@ func TestShardsWithoutAnEngineNeedAttention(t *testing.T) {
 	}
 	w.Queue.SetEngines()
 	if got := concerns(t, w); !slices.Equal(got, []service.ConcernKind{service.ConcernNoEngine}) {
-		t.Errorf("that no engine is alive is told as %v", got)
+		t.Errorf("that no engine is alive is reported as %v", got)
 	}
 }
 
@@ -78,21 +78,21 @@ func TestClocksThatDifferNeedAttention(t *testing.T) {
 	w := webtest.New(t)
 	for _, test := range []struct {
 		engine, executor time.Duration
-		told             bool
+		concern          bool
 	}{
 		{0, 0, false}, {-5 * time.Second, -5 * time.Second, false}, {time.Second, -time.Second, false},
 		{0, 5 * time.Second, true}, {-5 * time.Second, 0, true}, {3 * time.Second, -2 * time.Second, true},
 	} {
 		w.Queue.SetEngines(engine.EnginePresence{ID: "a", Host: "quay", Ahead: test.engine})
 		w.Queue.SetExecutors(engine.Presence{ID: "one", Host: "pier", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: w.Now, Ahead: test.executor})
-		if got := slices.Contains(concerns(t, w), service.ConcernClocks); got != test.told {
-			t.Errorf("%v: told %t", test, got)
+		if got := slices.Contains(concerns(t, w), service.ConcernClocks); got != test.concern {
+			t.Errorf("%v: reported %t", test, got)
 		}
 		clocks, problem, err := w.Clocks(t.Context())
-		if err != nil || clocks.Apart() != (test.engine-test.executor).Abs() || (problem != "") != test.told {
+		if err != nil || clocks.Apart() != (test.engine-test.executor).Abs() || (problem != "") != test.concern {
 			t.Errorf("%v: %v, %q, %v", test, clocks.Apart(), problem, err)
 		}
-		if test.told && (!strings.Contains(problem, "quay") || !strings.Contains(problem, "pier") || !strings.Contains(problem, "5s")) {
+		if test.concern && (!strings.Contains(problem, "quay") || !strings.Contains(problem, "pier") || !strings.Contains(problem, "5s")) {
 			t.Errorf("it does not say which: %s", problem)
 		}
 	}
@@ -107,7 +107,7 @@ func TestExecutorIsDrained(t *testing.T) {
 		t.Fatalf("%+v: %v", got, err)
 	}
 	if now, err := w.Executors(t.Context()); err != nil || !now[0].Draining {
-		t.Errorf("the executor was not told: %+v, %v", now, err)
+		t.Errorf("the executor was not notified: %+v, %v", now, err)
 	}
 	if got, err = w.DrainExecutor(t.Context(), "one", "", false); err != nil || got.Draining || got.Drain.By != "unknown" {
 		t.Errorf("%+v: %v", got, err)
@@ -117,7 +117,7 @@ func TestExecutorIsDrained(t *testing.T) {
 		t.Errorf("one that is not there: %v", err)
 	}
 	if _, err := w.DrainExecutor(t.Context(), "ending", "ada", false); !errors.As(err, &known) || known.Code != "executor_shuts_down" {
-		t.Errorf("one that shuts down goes on: %v", err)
+		t.Errorf("one that shuts down is resumed: %v", err)
 	}
 }
 
@@ -142,23 +142,23 @@ func TestAFullDiskIsNamedInPlaceOfWhatItLeadsTo(t *testing.T) {
 
 func TestASlowStoreNeedsAttention(t *testing.T) {
 	w := webtest.New(t)
-	for behind, told := range map[time.Duration]bool{0: false, 20 * time.Second: true} {
+	for behind, concern := range map[time.Duration]bool{0: false, 20 * time.Second: true} {
 		w.Queue.SetEngines(engine.EnginePresence{ID: "a", Host: "quay", Behind: behind, Unwritten: 7})
-		if got := slices.Contains(concerns(t, w), service.ConcernBehind); got != told {
-			t.Errorf("%s behind: told %t", behind, got)
+		if got := slices.Contains(concerns(t, w), service.ConcernBehind); got != concern {
+			t.Errorf("%s behind: reported %t", behind, got)
 		}
 	}
 }
 
 func TestRefusedTasksNeedAttentionForADay(t *testing.T) {
 	w := webtest.New(t)
-	for ago, told := range map[time.Duration]bool{time.Minute: true, 25 * time.Hour: false} {
+	for ago, concern := range map[time.Duration]bool{time.Minute: true, 25 * time.Hour: false} {
 		w.Queue.SetExecutors(engine.Presence{
 			ID: "one", Host: "pier", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: w.Now,
 			Refused: &engine.Refusals{Count: 2, Last: engine.RefusedAltered, Why: "it is not what was signed", At: w.Now.Add(-ago)},
 		})
-		if got := slices.Contains(concerns(t, w), service.ConcernRefused); got != told {
-			t.Errorf("%v after a refusal: told %t", ago, got)
+		if got := slices.Contains(concerns(t, w), service.ConcernRefused); got != concern {
+			t.Errorf("%v after a refusal: reported %t", ago, got)
 		}
 	}
 }

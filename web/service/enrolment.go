@@ -9,12 +9,12 @@ import (
 	"github.com/tidewheel/tidewheel/enrol"
 )
 
-// Enrolment says how executors get credentials of their own on this node.
+// Enrolment defines how executors get credentials of their own on this node.
 type Enrolment struct {
 	enrol.Config
 	// Missing is why this node makes no credentials where it has no Issuer, and what to do.
 	Missing string
-	// Embedded says that the NATS is embedded in a node of Tidewheel; CA are certificates of the authorities to trust there, in PEM.
+	// Embedded means that the NATS is embedded in a node of Tidewheel; CA are certificates of the authorities to trust there, in PEM.
 	Embedded bool
 	CA       func() string
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// DrainExecutor orders an executor to take nothing new and to let end what it runs, or (drain false) to go on as
+// DrainExecutor orders an executor to take nothing new and to let end what it runs, or (drain false) to resume as
 // before. It returns the executor as it is to be: it obeys within some seconds, and says so.
 func (s *Service) DrainExecutor(ctx context.Context, id, by string, drain bool) (engine.Presence, error) {
 	executors, err := s.queue.Executors(ctx)

@@ -51,7 +51,7 @@ type Health struct {
 // Failing reports whether the last run or wave that ended was a bad one.
 func (h *Health) Failing() bool { return h.Failures > 0 }
 
-// running reports whether a wave is open, or a run goes on.
+// running reports whether a wave is open, or a run is active.
 func (h *Health) running() bool {
 	return slices.ContainsFunc(h.Marks, func(mark engine.RunMark) bool { return mark.Status == engine.StatusRunning })
 }

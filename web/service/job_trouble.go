@@ -17,7 +17,7 @@ import (
 type Hindrance struct {
 	Code  string // stable: "paused", "no_executor", …
 	Words string // a sentence
-	// Stops says that nothing runs for as long as this is so; else it is only worth knowing.
+	// Stops means that nothing runs for as long as this is so; else it is only worth knowing.
 	Stops bool
 	// Since is when it began, At when it ends by itself; zero where that is not known.
 	Since, At time.Time
@@ -218,7 +218,7 @@ func (s *Service) skippedHindrance(ctx context.Context, job *engine.Job, now tim
 	}}, nil
 }
 
-// ReasonWords puts the reasons of the ledger, and what asked for a run, into words that go on a sentence.
+// ReasonWords puts the reasons of the ledger, and what asked for a run, into words that continue a sentence.
 func ReasonWords(reason string) string {
 	switch engine.SlotReason(reason) {
 	case engine.ReasonOverlap:

@@ -26,7 +26,7 @@ type LedgerEntry struct {
 // ledgerMargin is how long before its slot a run may have been made.
 const ledgerMargin = time.Minute
 
-// LedgerPage returns what became of a definition's slots from since until until, the newest first, at most limit entries,
+// LedgerPage returns what happened to a definition's slots from since until until, the newest first, at most limit entries,
 // and the cursor of the next page, "" behind the last. root says which CRON root of a DAG is meant, "" where it has only
 // one, and for a job. A slot that was caught up or backfilled stands where its run was made, among newer slots.
 func (d *Definitions[S]) LedgerPage(

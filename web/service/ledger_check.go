@@ -46,7 +46,7 @@ const (
 	DifferenceNoSchedule DifferenceKind = "no_schedule" // no schedule that its owner ever had names it
 )
 
-// Words says what is wrong with the slot: "it is neither run nor in the ledger".
+// Words returns what is wrong with the slot: "it is neither run nor in the ledger".
 func (k DifferenceKind) Words() string {
 	switch k {
 	case DifferenceMissing:
@@ -199,7 +199,7 @@ func (s *Service) checkLedger(ctx context.Context, pause func(context.Context, t
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, d := range found {
-		if _, told := c.found[key]; !told {
+		if _, seen := c.found[key]; !seen {
 			s.log.Error("a slot of the ledger did not end once: it is "+d.Kind.Words(), "kind", d.Kind, "owner", d.Owner, "namespace", d.Namespace, "slot", d.Slot, "generation", d.generation)
 		}
 	}

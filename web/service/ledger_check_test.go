@@ -18,7 +18,7 @@ func (w *tide) wants(want ...string) {
 	}
 }
 
-// lose takes entries out of the ledger by hand, as nothing in the product does.
+// lose removes entries from the ledger, as nothing in the product does.
 func (w *tide) lose(uid string) (lost []engine.SlotRange) {
 	w.t.Helper()
 	ranges, _, err := w.Store.Slots(w.t.Context(), engine.SlotFilter{JobUID: uid, Limit: 1000})
@@ -35,13 +35,13 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 	d := w.PutDAG(t, diamond)
 	w.sweep()
 	w.pass(15*time.Minute, false) // 12:10
-	w.pass(20*time.Minute, true)  // 12:20 begins and goes on, so that 12:30 is skipped
+	w.pass(20*time.Minute, true)  // 12:20 begins and continues, so that 12:30 is skipped
 	w.wants()
 	ranges := w.lose(job.UID)
 	if len(ranges) != 1 || ranges[0].Reason != engine.ReasonOverlap {
 		t.Fatalf("the ledger had %+v", ranges)
 	}
-	w.wants() // these slots have been looked at, and a server that goes on does not look twice
+	w.wants() // these slots have been looked at, and a server that continues does not look twice
 
 	again := newTide(t) // one that starts looks at all
 	again.Store, again.Now = w.Store, w.Now
@@ -115,7 +115,7 @@ func TestLedgerCheckLeavesSlotsAloneThatWaitForTheirTurn(t *testing.T) {
 	w.wants()
 }
 
-// A job whose planned slot was lost would never fire again, and nobody would hear of it.
+// A job whose planned slot was lost would never fire again, without a notice.
 func TestLedgerCheckFindsAJobWithoutAPlannedSlot(t *testing.T) {
 	w := newTide(t)
 	job := w.PutJob(t, `{"name":"forgotten","binary":"report","schedule":"*/10 * * * *"}`)
@@ -150,7 +150,7 @@ func TestLedgerCheckWaitsForPausesAndOutages(t *testing.T) {
 	}
 }
 
-func TestLedgerCheckLooksAtEachSlotOnce(t *testing.T) {
+func TestLedgerCheckReadsEachSlotOnce(t *testing.T) {
 	w := newTide(t)
 	w.PutJob(t, `{"name":"often","binary":"report","every":"1s"}`)
 	w.PutJob(t, `{"name":"by-hand","binary":"report"}`)
@@ -170,7 +170,7 @@ func TestLedgerCheckLooksAtEachSlotOnce(t *testing.T) {
 	}
 }
 
-// A form that was replaced before the engine saw it owes nothing; the form that the engine went on with does.
+// A version that was replaced before the engine saw it owes nothing; the version that the engine continued with does.
 func TestLedgerCheckFollowsEditsThatTheEngineSawLate(t *testing.T) {
 	for _, policy := range []string{`{"policy":"none"}`, `{"policy":"last","window":"12h"}`, `{"policy":"all","window":"12h"}`} {
 		w := newTide(t)
@@ -180,7 +180,7 @@ func TestLedgerCheckFollowsEditsThatTheEngineSawLate(t *testing.T) {
 		w.PutJob(t, definition(10))
 		w.sweep()
 		w.pass(25*time.Minute, false)
-		for _, minutes := range []int{7, 4, 13} { // while the engine is away
+		for _, minutes := range []int{7, 4, 13} { // while the engine is unavailable
 			w.Now = w.Now.Add(47 * time.Minute)
 			w.PutJob(t, definition(minutes))
 		}

@@ -48,13 +48,13 @@ func (o *ledgerOwner) doubled(ctx context.Context, w *ledgerWindow, owed []time.
 	return doubled, nil
 }
 
-// slotsOf lists the slots of a range as far as they are known: all where it is made of consecutive slots of the form, unless it says that
+// slotsOf lists the slots of a range as far as they are known: all where it is made of consecutive slots of the version, unless it says that
 // it is of another one; otherwise its first and its last.
-func slotsOf(r *engine.SlotRange, form *ledgerWindow) []time.Time {
-	other := r.Generation > 0 && r.Generation != form.generation
-	if form.schedule != nil && !other && r.Count > 2 && r.Count <= ledgerUnit {
+func slotsOf(r *engine.SlotRange, version *ledgerWindow) []time.Time {
+	other := r.Generation > 0 && r.Generation != version.generation
+	if version.schedule != nil && !other && r.Count > 2 && r.Count <= ledgerUnit {
 		var slots []time.Time
-		for slot := range form.schedule.Between(r.From.Add(-time.Millisecond), r.To) {
+		for slot := range version.schedule.Between(r.From.Add(-time.Millisecond), r.To) {
 			if slots = append(slots, slot); int64(len(slots)) > r.Count {
 				break
 			}
@@ -123,7 +123,7 @@ func (o *ledgerOwner) strays(ctx context.Context, from, until time.Time) ([]Ledg
 	return strays, err
 }
 
-// unnamed returns those of some slots, each once, that no form of the owner names, as far as its forms are known.
+// unnamed returns those of some slots, each once, that no version of the owner names, as far as its versions are known.
 func (o *ledgerOwner) unnamed(ctx context.Context, slots []time.Time) ([]time.Time, error) {
 	namedBy := func(schedule *cron.Schedule) func(time.Time) bool {
 		return func(slot time.Time) bool {
@@ -144,8 +144,8 @@ func (o *ledgerOwner) unnamed(ctx context.Context, slots []time.Time) ([]time.Ti
 		return nil, err
 	}
 	forgotten := o.generation > 1 && (len(past) == 0 || past[0].generation > 1)
-	if forgotten || slices.ContainsFunc(past, func(f ledgerForm) bool { return f.open }) {
-		return nil, nil // what earlier forms named is not known
+	if forgotten || slices.ContainsFunc(past, func(f ledgerVersion) bool { return f.open }) {
+		return nil, nil // what earlier versions named is not known
 	}
 	for i := range past {
 		if past[i].schedule != nil {
@@ -167,7 +167,7 @@ func (o *ledgerOwner) still(ctx context.Context, d *LedgerDifference) (bool, err
 		return false, err
 	}
 	if d.Kind != DifferenceNoSchedule {
-		doubled, err := o.doubled(ctx, &ledgerWindow{ledgerForm: ledgerForm{generation: d.generation, schedule: o.present()}}, slot, runs)
+		doubled, err := o.doubled(ctx, &ledgerWindow{ledgerVersion: ledgerVersion{generation: d.generation, schedule: o.present()}}, slot, runs)
 		return slices.ContainsFunc(doubled, func(found LedgerDifference) bool { return found.Kind == d.Kind }), err
 	}
 	unnamed, err := o.unnamed(ctx, slot)

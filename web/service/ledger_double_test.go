@@ -51,7 +51,7 @@ func TestLedgerCheckFindsASlotThatIsInTheLedgerTwice(t *testing.T) {
 	job := w.PutJob(t, `{"name":"busy","binary":"report","schedule":"*/10 * * * *"}`)
 	w.sweep()
 	w.pass(15*time.Minute, false)
-	w.pass(40*time.Minute, true) // 12:20 begins and goes on
+	w.pass(40*time.Minute, true) // 12:20 begins and continues
 	ranges, _, err := w.Store.Slots(t.Context(), engine.SlotFilter{JobUID: job.UID, Limit: 10})
 	w.must(err)
 	if len(ranges) != 1 || ranges[0].Count != 3 {
@@ -91,7 +91,7 @@ func TestLedgerCheckFindsWhatIsOfNoSchedule(t *testing.T) {
 	w.Write(t, engine.Batch{Runs: []engine.Run{stray}, Slots: []engine.SlotRange{skipped(job.UID, clock(12, 7))}})
 	w.wants("busy 12:07:00 no_schedule", "busy 12:13:00 no_schedule")
 
-	// What an earlier form named is of a schedule.
+	// What an earlier version named is of a schedule.
 	w.PutJob(t, `{"name":"busy","binary":"report","schedule":"*/7 * * * *"}`)
 	w.sweep()
 	w.pass(time.Hour, false)

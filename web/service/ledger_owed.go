@@ -10,12 +10,12 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// ledgerWindow is the time in which a form names the slots: (since, until].
+// ledgerWindow is the time in which a version names the slots: (since, until].
 type ledgerWindow struct {
-	ledgerForm
+	ledgerVersion
 	since, until time.Time
-	last         bool         // the engine goes by this form now
-	before       []ledgerForm // the forms before it, the first one first, as far as they matter
+	last         bool            // the engine goes by this version now
+	before       []ledgerVersion // the versions before it, the first one first, as far as they matter
 }
 
 // ledgerUnitDone is what came of looking at some slots.
@@ -83,7 +83,7 @@ func anyBetween(schedule *cron.Schedule, from, until time.Time) bool {
 	return ok && !next.After(until)
 }
 
-// windows returns the forms whose slots lie in (from, until], and until when the engine has dealt with slots: all before
+// windows returns the versions whose slots lie in (from, until], and until when the engine has dealt with slots: all before
 // the one that is planned next.
 func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]ledgerWindow, time.Time, error) {
 	tasks, err := o.service.store.TasksByID(ctx, []string{o.id})
@@ -102,23 +102,23 @@ func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]led
 	case o.pending:
 		return nil, from, nil // the engine has not seen it yet
 	}
-	forms := []ledgerForm{{o.generation, o.edited, o.present(), o.open}}
+	versions := []ledgerVersion{{o.generation, o.edited, o.present(), o.open}}
 	if o.generation > 1 && (o.edited.After(from) || last < o.generation) {
 		past, err := o.past(ctx)
 		if err != nil {
 			return nil, from, err
 		}
-		past = slices.DeleteFunc(past, func(f ledgerForm) bool { return f.generation >= o.generation })
-		forms = append(past, forms...)
+		past = slices.DeleteFunc(past, func(f ledgerVersion) bool { return f.generation >= o.generation })
+		versions = append(past, versions...)
 	}
 	var windows []ledgerWindow
 	end := until
-	for i := len(forms) - 1; i >= 0; i-- {
-		f := forms[i]
+	for i := len(versions) - 1; i >= 0; i-- {
+		f := versions[i]
 		if f.generation > last {
 			continue
 		}
-		windows = append(windows, ledgerWindow{ledgerForm: f, since: later(from, f.at), until: end, last: f.generation == last, before: forms[:i]})
+		windows = append(windows, ledgerWindow{ledgerVersion: f, since: later(from, f.at), until: end, last: f.generation == last, before: versions[:i]})
 		if f.at.Before(end) { // where the wall clock went back between two edits, the earlier of the two counts
 			end = f.at
 		}
@@ -130,7 +130,7 @@ func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]led
 	return windows, until, nil
 }
 
-// owed returns the slots that a form names in its time, at most limit, and whether these are all.
+// owed returns the slots that a version names in its time, at most limit, and whether these are all.
 func (w *ledgerWindow) owed(limit int) (slots []time.Time, all bool) {
 	if w.schedule == nil || !w.since.Before(w.until) {
 		return nil, true
@@ -156,18 +156,18 @@ func (o *ledgerOwner) missing(ctx context.Context, w *ledgerWindow, owed []time.
 	if len(missing) == 0 || w.last {
 		return missing, nil
 	}
-	// A form that was replaced before the engine saw it owes nothing: the engine went on by an earlier one until the next
-	// edit. That form's slots are owed instead.
+	// A version that was replaced before the engine saw it owes nothing: the engine continued by an earlier one until the next
+	// edit. That version's slots are owed instead.
 	for _, run := range runs {
 		if run.generation == w.generation {
 			return missing, nil
 		}
 	}
-	for _, form := range slices.Backward(w.before) {
-		earlier := ledgerWindow{ledgerForm: form, since: w.since, until: w.until}
+	for _, version := range slices.Backward(w.before) {
+		earlier := ledgerWindow{ledgerVersion: version, since: w.since, until: w.until}
 		instead, _ := earlier.owed(ledgerUnit)
 		if len(instead) == 0 && len(missing) < len(owed) {
-			continue // it may have gone by this form; but of the later one something is there
+			continue // it may have gone by this version; but of the later one something is there
 		}
 		if len(instead) == 0 {
 			return nil, nil
@@ -184,7 +184,7 @@ func (o *ledgerOwner) missing(ctx context.Context, w *ledgerWindow, owed []time.
 }
 
 // notPassedTwice leaves out slots of a time that the wall clock has shown twice: where it went back, and an edit came
-// before it was where it had been, the form of before has dealt with that time already. A run of that form tells.
+// before it was where it had been, the previous version has dealt with that time already. A run of that version shows it.
 func (o *ledgerOwner) notPassedTwice(ctx context.Context, w *ledgerWindow, missing []time.Time) ([]time.Time, error) {
 	if len(w.before) == 0 || w.before[len(w.before)-1].schedule == nil {
 		return missing, nil

@@ -20,12 +20,12 @@ type ledgerOwner struct {
 	namespace  string
 	name       string // "job", or "dag/root"
 	created    time.Time
-	edited     time.Time // the present form's
-	generation int64     // the present one
+	edited     time.Time // the current version's
+	generation int64     // the current one
 	pending    bool
 	present    func() *cron.Schedule // nil where it names no instants beforehand
-	open       bool                  // the present form fires without naming instants: after the end of each run
-	past       func(ctx context.Context) ([]ledgerForm, error)
+	open       bool                  // the current version fires without naming instants: after the end of each run
+	past       func(ctx context.Context) ([]ledgerVersion, error)
 	// runs returns the runs that slots have become, by milliseconds.
 	runs func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error)
 	// all selects all runs of the job or root.
@@ -57,8 +57,8 @@ func firedItself(r *engine.Run) bool {
 	return (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) && r.Status != engine.StatusScheduled && !r.Slot.IsZero()
 }
 
-// ledgerForm is one generation of a schedule, from when it was written on.
-type ledgerForm struct {
+// ledgerVersion is one generation of a schedule, from when it was written on.
+type ledgerVersion struct {
 	generation int64
 	at         time.Time
 	schedule   *cron.Schedule // nil where it has none
@@ -74,7 +74,7 @@ func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 		return ledgerSchedule(definition.Definition(job.Key(), job.CreatedAt))
 	}
 	o.present, o.open = func() *cron.Schedule { return compile(&job.Spec) }, job.Spec.After > 0
-	o.past = ledgerForms(s.store.Jobs(), job, func(definition *spec.Job) (*cron.Schedule, bool) { return compile(definition), definition.After > 0 })
+	o.past = ledgerVersions(s.store.Jobs(), job, func(definition *spec.Job) (*cron.Schedule, bool) { return compile(definition), definition.After > 0 })
 	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error) {
 		ids := make([]string, len(slots))
 		for i, slot := range slots {
@@ -85,21 +85,21 @@ func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 	return o
 }
 
-// ledgerForms returns what reads the forms that a definition has had; read is the schedule of one, and whether it fires
+// ledgerVersions returns what reads the versions that a definition has had; read is the schedule of one, and whether it fires
 // without naming instants.
-func ledgerForms[S engine.Spec](
+func ledgerVersions[S engine.Spec](
 	of engine.Definitions[S], d *engine.Definition[S], read func(*S) (*cron.Schedule, bool),
-) func(context.Context) ([]ledgerForm, error) {
-	return func(ctx context.Context) ([]ledgerForm, error) {
-		return pastForms(d.Generation, func(before int64) ([]ledgerForm, error) {
+) func(context.Context) ([]ledgerVersion, error) {
+	return func(ctx context.Context) ([]ledgerVersion, error) {
+		return pastVersions(d.Generation, func(before int64) ([]ledgerVersion, error) {
 			generations, err := of.Generations(ctx, d.UID, before, ledgerPage)
-			forms := make([]ledgerForm, len(generations))
+			versions := make([]ledgerVersion, len(generations))
 			for i := range generations {
 				g := &generations[i]
 				schedule, open := read(&g.Spec)
-				forms[i] = ledgerForm{g.Generation, g.At, schedule, open}
+				versions[i] = ledgerVersion{g.Generation, g.At, schedule, open}
 			}
-			return forms, err
+			return versions, err
 		})
 	}
 }
@@ -133,7 +133,7 @@ func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
 		return ledgerSchedule(definition.Definition(at, dag.Key()+"/"+name, dag.CreatedAt))
 	}
 	o.present = func() *cron.Schedule { return compile(&dag.Spec) }
-	o.past = ledgerForms(s.store.DAGs(), dag, func(definition *spec.DAG) (*cron.Schedule, bool) { return compile(definition), false })
+	o.past = ledgerVersions(s.store.DAGs(), dag, func(definition *spec.DAG) (*cron.Schedule, bool) { return compile(definition), false })
 	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error) {
 		return s.slotRunsOfRoot(ctx, dag, name, slots)
 	}
@@ -182,9 +182,9 @@ func ledgerSchedule(definition cron.Definition) *cron.Schedule {
 	return schedule
 }
 
-// pastForms reads all forms up to a generation, the first one first.
-func pastForms(generation int64, read func(before int64) ([]ledgerForm, error)) ([]ledgerForm, error) {
-	var forms []ledgerForm
+// pastVersions reads all versions up to a generation, the first one first.
+func pastVersions(generation int64, read func(before int64) ([]ledgerVersion, error)) ([]ledgerVersion, error) {
+	var versions []ledgerVersion
 	for before := generation + 1; before > 1; {
 		some, err := read(before)
 		if err != nil {
@@ -193,11 +193,11 @@ func pastForms(generation int64, read func(before int64) ([]ledgerForm, error)) 
 		if len(some) == 0 {
 			break
 		}
-		forms = append(forms, some...)
+		versions = append(versions, some...)
 		before = some[len(some)-1].generation
 	}
-	slices.Reverse(forms)
-	return forms, nil
+	slices.Reverse(versions)
+	return versions, nil
 }
 
 // ledgerOwnerOf finds whose slot is missing; nil where that has been deleted, or has no such schedule any more.

@@ -94,7 +94,7 @@ func (w *tide) load(uids []string) {
 	}
 	loaded, err := w.loader().Jobs(w.t.Context(), uids)
 	w.must(err)
-	of := loaded.ByShard()
+	of := shard.ByShard(&loaded)
 	for _, i := range slices.Sorted(maps.Keys(of)) {
 		w.step(i, *of[i])
 	}
@@ -113,7 +113,7 @@ func (w *tide) step(of int, event core.Event) {
 	w.perform(of, u.core.Step(w.Now, event))
 	for ready := u.core.Ready(); ready != nil; ready = u.core.Ready() {
 		err := w.commit(of, ready.Batch)
-		if errors.Is(err, engine.ErrFenced) { // a test has written something by hand
+		if errors.Is(err, engine.ErrFenced) { // a test has written something manually
 			w.take(of)
 			err = w.commit(of, ready.Batch)
 		}
@@ -210,17 +210,17 @@ func (w *tide) differences() []string {
 	w.t.Helper()
 	w.must(w.CheckLedger(w.t.Context()))
 	state := w.LedgerState()
-	told := []string{}
+	differences := []string{}
 	for _, d := range state.Differences {
 		word := d.Owner + " " + d.Slot.Format("15:04:05")
 		if d.Kind != service.DifferenceMissing {
 			word += " " + string(d.Kind)
 		}
-		told = append(told, word)
+		differences = append(differences, word)
 	}
-	if len(told) != state.Found {
-		w.t.Errorf("%d are counted, %d told", state.Found, len(told))
+	if len(differences) != state.Found {
+		w.t.Errorf("%d are counted, %d listed", state.Found, len(differences))
 	}
-	slices.Sort(told)
-	return told
+	slices.Sort(differences)
+	return differences
 }

@@ -180,10 +180,10 @@ func checkDescription(text string) (string, error) {
 
 // NamespaceChange is what is to be changed of a namespace.
 type NamespaceChange struct {
-	Description *string // nil: it stays
-	Quota       func(*access.Quota)
-	Age         *string // of its retention; nil: it stays, "0": the server's
-	Runs        *int    // nil: it stays, 0: no bound
+	Description *string             // nil: it stays
+	Quota       func(*access.Quota) // nil: it stays
+	Age         *string             // of its retention; nil: it stays, "0": the server's
+	Runs        *int                // nil: it stays, 0: no bound
 }
 
 // retention returns what is to be kept after a change.
@@ -217,7 +217,9 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, change Names
 			return access.Namespace{}, err
 		}
 	}
-	change.Quota(&wanted.Quota)
+	if change.Quota != nil {
+		change.Quota(&wanted.Quota)
+	}
 	if wanted.Quota != before.Quota && !access.From(ctx).May(access.Everywhere, access.Admin) {
 		return access.Namespace{}, &Error{Kind: KindForbidden, Code: "quota_not_yours", Detail: "only an admin of all namespaces changes the quota of one: ask for it there"}
 	}
@@ -312,7 +314,7 @@ func (s *Service) ownedBy(ctx context.Context, namespace string) (owned []string
 	return owned, nil
 }
 
-// ElsewhereError says that what was asked for by its id is in another namespace, which the identity of the request may read.
+// ElsewhereError reports that what was asked for by its id is in another namespace, which the identity of the request may read.
 type ElsewhereError struct{ Namespace string }
 
 func (e *ElsewhereError) Error() string { return "it is in the namespace " + e.Namespace }

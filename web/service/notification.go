@@ -16,14 +16,14 @@ import (
 
 var errNoNotifications = &Error{Kind: KindUnavailable, Code: "no_notifications", Detail: "this server sends no notifications"}
 
-// Notifications says how this server notifies users. Without a Book it sends no notifications.
+// Notifications defines how this server notifies users. Without a Book it sends no notifications.
 type Notifications struct {
 	Book *notify.Book
 	// Test sends a test message to a target, and returns its answer. nil: this server sends nothing itself.
 	Test func(ctx context.Context, namespace, target string) (answer string, err error)
-	// Mail says that this server has an SMTP server.
+	// Mail means that this server has an SMTP server.
 	Mail bool
-	// Unable says why this server cannot send to a target, though another one may; "" where it can. nil: it sends nothing itself.
+	// Unable reports why this server cannot send to a target, though another one may; "" where it can. nil: it sends nothing itself.
 	Unable func(ctx context.Context, namespace, target string) (reason string, err error)
 	// Installation lists what is wrong with the installation as a whole, the latest begun first; nil: nothing is known of it.
 	Installation func(ctx context.Context) ([]engine.Incident, error)
@@ -141,7 +141,7 @@ func (s *Service) DeleteTarget(ctx context.Context, namespace, name string, forc
 	if using := users[name]; len(using) > 0 && !force {
 		named := using[:min(len(using), usersNamed)]
 		return conflict("target_in_use", "the notification target %q is used by %s (%d in all): change them first, or delete it by force, "+
-			"and what they would tell it is told to their other targets only", name, strings.Join(named, ", "), len(using))
+			"and their notifications go to their other targets only", name, strings.Join(named, ", "), len(using))
 	}
 	if err := s.config.Notifications.Book.DeleteTarget(ctx, namespace, name); err != nil {
 		return explainNotify(err, notificationTarget, name)
@@ -177,7 +177,7 @@ func addTargetUser(users map[string][]string, user string, alerts *spec.Alerts) 
 	}
 }
 
-// TargetProblem says why this server cannot send to a notification target, though another one may; "" where it can, or sends nothing
+// TargetProblem returns why this server cannot send to a notification target, though another one may; "" where it can, or sends nothing
 // itself.
 func (s *Service) TargetProblem(ctx context.Context, namespace, name string) (string, error) {
 	if s.config.Notifications.Unable == nil {

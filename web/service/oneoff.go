@@ -115,8 +115,8 @@ func oneOffWords(err error) error {
 	if !errors.As(err, &known) {
 		return err
 	}
-	told := *known
-	told.Fields = make([]Field, len(known.Fields))
+	refused := *known
+	refused.Fields = make([]Field, len(known.Fields))
 	for i, fault := range known.Fields {
 		switch fault.Location {
 		case "body.binary":
@@ -126,7 +126,7 @@ func oneOffWords(err error) error {
 		case "body.retry.max_attempts":
 			fault.Location = "body.retries"
 		}
-		told.Fields[i] = fault
+		refused.Fields[i] = fault
 	}
-	return &told
+	return &refused
 }

@@ -88,7 +88,7 @@ const (
 	ConcernLate       ConcernKind = "late"        // runs wait for longer than they should
 	ConcernHeldUp     ConcernKind = "held_up"     // a job's runs waited for an executor for longer than the time between its slots
 	ConcernOutlasts   ConcernKind = "outlasts"    // a job's runs last longer than the time between its slots
-	ConcernDrained    ConcernKind = "drained"     // an operator told an executor to take nothing new: Count runs go on there
+	ConcernDrained    ConcernKind = "drained"     // an operator told an executor to take nothing new: Count runs continue there
 	ConcernPaused     ConcernKind = "paused"      // a job or DAG is paused, or Count of them are: then Job is ""
 	ConcernOverlap    ConcernKind = "overlap"     // slots came while the run before had not ended, and it is not known any more why
 )
@@ -163,7 +163,7 @@ func (s *Service) lookAtOverdue(ctx context.Context, namespace string, view *Ove
 }
 
 // lookAtFailed finds the dead, and the jobs whose last run failed. A job whose last run succeeded has recovered: what
-// died of its schedule before is among the dead letters, and needs no attention any more. A run by hand has a payload of its
+// died of its schedule before is among the dead letters, and needs no attention any more. A manual run has a payload of its
 // own, which no other run makes up for.
 func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Overview) error {
 	since := view.At.Add(-lookedBack)

@@ -2,15 +2,10 @@ package service
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tidewheel/tidewheel/engine"
 )
 
 const (
@@ -21,14 +16,14 @@ const (
 	dismissalsLast = 90 * 24 * time.Hour
 )
 
-// Dismissal says that a user needs to hear no more of a concern, as it is now.
+// Dismissal records that a user has dismissed a concern, as it is now.
 type Dismissal struct {
 	Concern string    `json:"concern"` // its ID
 	Reason  string    `json:"reason"`
 	At      time.Time `json:"at"`
 }
 
-// ID names a concern. It is another one once the concern is about something newer: a job that fails anew.
+// ID names a concern. It is another one once the concern is about something newer: a job that failed again.
 func (c *Concern) ID() string {
 	of := c.Job
 	if c.DAG {
@@ -53,22 +48,8 @@ func dismissalsKey(namespace, user string) string { return namespace + "/" + use
 
 // Dismissals returns what a user has dismissed in a namespace, the latest last.
 func (s *Service) Dismissals(ctx context.Context, namespace, user string) ([]Dismissal, error) {
-	_, dismissed, err := s.dismissals(ctx, namespace, user)
+	_, dismissed, err := readRecord[[]Dismissal](ctx, s.store, kindDismissals, dismissalsKey(namespace, user))
 	return dismissed, err
-}
-
-func (s *Service) dismissals(ctx context.Context, namespace, user string) (record engine.Record, dismissed []Dismissal, err error) {
-	record, err = s.store.Record(ctx, kindDismissals, dismissalsKey(namespace, user))
-	if errors.Is(err, engine.ErrNotFound) {
-		return engine.Record{Kind: kindDismissals, Key: dismissalsKey(namespace, user)}, nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(record.Data, &dismissed)
-	}
-	if err != nil {
-		return record, nil, fmt.Errorf("read what %s has dismissed: %w", user, err)
-	}
-	return record, dismissed, nil
 }
 
 // Dismiss takes a concern off the list of one user, until it is about something newer. The reason is required.
@@ -108,28 +89,10 @@ func (s *Service) Recall(ctx context.Context, namespace, user, concern string) e
 	})
 }
 
-// changeDismissals changes what a user has dismissed; of two changes at once both hold.
+// changeDismissals changes what a user has dismissed.
 func (s *Service) changeDismissals(ctx context.Context, namespace, user string, change func([]Dismissal) []Dismissal) error {
-	for range 10 {
-		record, dismissed, err := s.dismissals(ctx, namespace, user)
-		if err != nil {
-			return err
-		}
-		if record.Data, err = json.Marshal(change(dismissed)); err != nil {
-			return fmt.Errorf("encode what %s has dismissed: %w", user, err)
-		}
-		record.Revision++
-		record.ExpiresAt = s.now().Add(dismissalsLast)
-		write := s.store.ReplaceRecord
-		if record.Revision == 1 {
-			write = s.store.InsertRecord
-		}
-		if err = write(ctx, record); !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrExists) && !errors.Is(err, engine.ErrNotFound) {
-			if err != nil {
-				return fmt.Errorf("keep what %s has dismissed: %w", user, err)
-			}
-			return nil
-		}
-	}
-	return conflict("dismissals_busy", "what you have dismissed is being changed elsewhere: try again")
+	_, err := changeRecord(ctx, s, kindDismissals, dismissalsKey(namespace, user), dismissalsLast, func(dismissed []Dismissal) ([]Dismissal, error) {
+		return change(dismissed), nil
+	})
+	return err
 }

@@ -84,7 +84,7 @@ func pausedOf[S spec.Job | spec.DAG](ctx context.Context, definitions *Definitio
 	return []Concern{{Kind: ConcernPaused, DAG: dag, Count: len(concerns), More: page.Next != "", At: latest}}, nil
 }
 
-// drained finds the executors that an operator told to take nothing new. Those that stop by themselves are not among them.
+// drained finds the executors that an operator drains. Those that stop by themselves are not among them.
 func drained(executors []Executor) (concerns []Concern) {
 	for i := range executors {
 		e := &executors[i]

@@ -49,7 +49,7 @@ func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overv
 	return nil
 }
 
-// explainOverlaps says of slots that did not fire because the run before had not ended whether that run went on for long,
+// explainOverlaps says of slots that did not fire because the run before had not ended whether that run continued for long,
 // or waited for an executor. Where the runs of then are not among the latest any more it says neither.
 func (s *Service) explainOverlaps(ctx context.Context, overlaps map[string]*Concern, skipped map[string][]engine.SlotRange, now time.Time) error {
 	uids := map[string]bool{}

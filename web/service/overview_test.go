@@ -94,7 +94,7 @@ func TestRecoveredJobNeedsNoAttention(t *testing.T) {
 	manual.ID, manual.Trigger, manual.Slot = engine.ManualRunID(job.UID, "mine"), engine.TriggerManual, time.Time{}
 	end(manual, engine.StatusDead)
 	if got := kinds(t, w, "report"); len(got) != 1 || got[0] != service.ConcernDead {
-		t.Errorf("with a dead run by hand it says %v: no other run does its work", got)
+		t.Errorf("with a dead manual run it says %v: no other run does its work", got)
 	}
 }
 

@@ -163,9 +163,9 @@ func served(depths []engine.QueueDepth, executors []engine.Presence) []ServedQue
 	return queues
 }
 
-// NobodyRuns returns why no executor gets a run that waits in the queue: "no executor has gpu=true". It returns "" if an
-// executor takes the run, if the run does not wait there, and while the queue is not reachable.
-func (s *Service) NobodyRuns(ctx context.Context, run *engine.Run) string {
+// UnschedulableReason returns why no executor takes a run that waits in the queue: "no executor has gpu=true". It returns "" if an
+// executor takes the run, if the run is not queued, and while the queue is unreachable.
+func (s *Service) UnschedulableReason(ctx context.Context, run *engine.Run) string {
 	if run.Status != engine.StatusQueued {
 		return ""
 	}
@@ -183,9 +183,9 @@ func (s *Service) NobodyRuns(ctx context.Context, run *engine.Run) string {
 	return crowded(depths, run.Tier, run.RunsOn)
 }
 
-// NobodyRunsOf is NobodyRuns of a list, by run, without what waits because there are too many sets of labels: the queue is
-// asked at most once.
-func (s *Service) NobodyRunsOf(ctx context.Context, runs []engine.Run) map[string]string {
+// UnschedulableReasons returns UnschedulableReason of several runs, by run ID. It asks the queue at most once, and therefore leaves out
+// the reason that there are too many different sets of labels.
+func (s *Service) UnschedulableReasons(ctx context.Context, runs []engine.Run) map[string]string {
 	var executors []engine.Presence
 	why := map[string]string{}
 	for i := range runs {
@@ -207,11 +207,11 @@ func (s *Service) NobodyRunsOf(ctx context.Context, runs []engine.Run) map[strin
 	return why
 }
 
-// crowded returns why no queue can be opened for labels: too many are open. It returns "" if one can be, or is there.
+// crowded returns that too many queues are open to open one for the labels. It returns "" if it exists or can be opened.
 func crowded(depths []engine.QueueDepth, tier spec.Tier, runsOn map[string]string) string {
 	pools := 0
 	for i := range depths {
-		if depths[i].Class != spec.ClassPremium { // both classes of a tier have the same
+		if depths[i].Class != spec.ClassPremium { // both classes of a tier have the same pools
 			continue
 		}
 		pools += len(depths[i].Pools)
@@ -227,14 +227,14 @@ func crowded(depths []engine.QueueDepth, tier spec.Tier, runsOn map[string]strin
 	return fmt.Sprintf("%d different tiers and sets of labels wait or have waited lately, and more are not kept apart", pools)
 }
 
-// Warnings are what hinders a definition now and need not be wrong, in words.
+// Warnings returns what would delay or hide the runs of a valid definition now.
 func (s *Service) Warnings(ctx context.Context, namespace string, document spec.Document) []string {
-	return append(s.unplaced(ctx, document), s.unsentAlerts(ctx, namespace, document)...)
+	return append(s.schedulingWarnings(ctx, document), s.unsentAlerts(ctx, namespace, document)...)
 }
 
-// unplaced returns, in words, that a job or tasks of a DAG ask for labels that no executor has now. It is a warning: an
-// executor with the labels may be started when there is work.
-func (s *Service) unplaced(ctx context.Context, document spec.Document) []string {
+// schedulingWarnings returns a warning for a job, and for each task of a DAG, that needs labels that no executor has now. It is no
+// error: an executor with the labels may be started later.
+func (s *Service) schedulingWarnings(ctx context.Context, document spec.Document) []string {
 	jobs := map[string]*spec.Job{}
 	if document.DAG == nil {
 		jobs[""] = document.Job
@@ -249,7 +249,7 @@ func (s *Service) unplaced(ctx context.Context, document spec.Document) []string
 	}
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {
-		return nil // nothing is known, and nothing is wrong with the document
+		return nil // the executors are unknown, and the document is valid
 	}
 	var warnings []string
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {

@@ -17,7 +17,7 @@ type Program struct {
 
 type programKey struct{}
 
-// WithProgram says which program acts.
+// WithProgram records in the context which program acts.
 func WithProgram(ctx context.Context, program Program) context.Context {
 	return context.WithValue(ctx, programKey{}, program)
 }
@@ -29,7 +29,7 @@ func ProgramOf(ctx context.Context) (Program, bool) {
 }
 
 // staleFor reports whether a later caller has an effect. The attempt decides, because only the engine makes
-// attempts; no two have the same token, so one that does not fit its attempt is nobody's.
+// attempts; no two have the same token, so a token that does not fit its attempt belongs to none.
 func (p *Program) staleFor(effect *engine.RunEffect) bool {
 	return effect.Attempt > p.Attempt || effect.Attempt == p.Attempt && effect.Token != p.Token
 }

@@ -128,7 +128,7 @@ func (s *Service) countRuns(ctx context.Context) bool {
 	return true
 }
 
-// overQuota says that a bound is reached, and who can change it.
+// overQuota returns an error that a bound is reached, and who can change it.
 func overQuota(kind Kind, code, namespace, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Detail: fmt.Sprintf("namespace %q ", namespace) + fmt.Sprintf(format, args...) +
 		fmt.Sprintf(", or ask an admin of all namespaces for more (`tidewheel namespace set %s`)", namespace)}
@@ -179,7 +179,7 @@ func (s *Service) mayDefineAll(ctx context.Context, namespace string, documents 
 	return err
 }
 
-// maySubmit refuses runs, or waves, that are asked for by hand in a namespace that has too many waiting, or that asks too often. now is
+// maySubmit refuses runs, or waves, that are triggered manually in a namespace that has too many waiting, or that asks too often. now is
 // how many of them would wait at once. Slots are not refused: they go by their schedule.
 func (s *Service) maySubmit(ctx context.Context, namespace string, now int) error {
 	quota, err := s.quotaOf(ctx, namespace)
@@ -192,7 +192,7 @@ func (s *Service) maySubmit(ctx context.Context, namespace string, now int) erro
 	if quota.Queued > 0 && int64(now) > quota.Queued {
 		return overQuota(KindForbidden, "quota_queued", namespace, "may have %d runs that wait, and this asks for %d at once: ask for fewer at a time", quota.Queued, now)
 	}
-	if quota.Queued > 0 && now > 0 && s.countRuns(ctx) { // else the store keeps what is asked for, or says itself that it is away
+	if quota.Queued > 0 && now > 0 && s.countRuns(ctx) { // else the store keeps what is asked for, or says itself that it is unavailable
 		if waiting := q.runs[namespace].Waiting + q.asked[namespace]; int64(waiting+now) > quota.Queued {
 			refused := overQuota(KindBusy, "quota_queued", namespace, "has %d runs that wait, and may have %d: try again once some have begun", waiting, quota.Queued)
 			refused.RetryAfter = queuedRetry
@@ -281,7 +281,7 @@ func (s *Service) mayStore(ctx context.Context, namespace string, more int64) (d
 	return s.quotas.saving.Unlock, nil
 }
 
-// noRoom says that an upload is larger than what a namespace may still store, in bytes.
+// noRoom returns an error that an upload is larger than what a namespace may still store, in bytes.
 func noRoom(namespace string, room int64) error {
 	return overQuota(KindForbidden, "quota_stored_bytes", namespace,
 		"may store %s more, and the upload is larger: delete binaries that nothing uses, wait until older runs go with their artifacts",

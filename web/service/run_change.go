@@ -37,7 +37,7 @@ func (s *Service) CancelRun(ctx context.Context, namespace, id, by string) (engi
 	})
 }
 
-// RetryRun asks the engine for another attempt of a run that ended badly. The run of a task goes on with its wave, and
+// RetryRun asks the engine for another attempt of a run that ended badly. The run of a task resumes its wave, and
 // all that failed there with it, so the wave must have ended.
 func (s *Service) RetryRun(ctx context.Context, namespace, id, by string) (engine.Run, error) {
 	run, err := s.Run(ctx, namespace, id)

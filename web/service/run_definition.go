@@ -61,7 +61,7 @@ func (s *Service) LastGoodRun(ctx context.Context, run *engine.Run) (good engine
 	return runs[0], true, nil
 }
 
-// secretNames are parts of the names of environment variables whose values are nobody's business.
+// secretNames are parts of the names of environment variables whose values are secret.
 var secretNames = regexp.MustCompile(`(?i)(passw|passphrase|secret|token|credential|private|api_?key|access_?key|(^|_)(key|pass|pwd|auth|dsn|cookie|salt|pin)(_|$))`)
 
 // secretValues are the forms of values that are known to be secret.

@@ -6,7 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-func TestWhatLooksSecret(t *testing.T) {
+func TestSecretLikeValuesAreDetected(t *testing.T) {
 	for variable, want := range map[[2]string]bool{
 		{"DB_PASSWORD", "x"}: true, {"API_KEY", "x"}: true, {"apikey", "x"}: true, {"GITHUB_TOKEN", "x"}: true, {"KEY", "x"}: true,
 		{"DATABASE_URL", "postgres://app:hunter2@db/shop"}: true, {"DATABASE_URL", "postgres://app@db/shop"}: false,

@@ -23,7 +23,7 @@ const LastGood = "last-good"
 type RunDiff struct {
 	A, B   engine.Run
 	Fields []FieldDiff // all that is compared, in a fixed order
-	Output OutputDiff
+	Output LineDiff
 }
 
 // FieldDiff is one thing that is compared, in words. Differs may be true of two values that are hidden.

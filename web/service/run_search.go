@@ -41,7 +41,7 @@ type FoundRuns struct {
 	Items []RunMatches
 	Runs  int   // whose outputs were looked through to their end
 	Bytes int64 // that were looked through
-	// Next is where to go on; "" when all has been searched. Stopped says in words why it is not.
+	// Next is where to continue; "" when all has been searched. Stopped says in words why it is not.
 	Next    string
 	Stopped string
 	// Reached is when the last run was made that was looked at; zero where there was none.
@@ -116,7 +116,7 @@ type runScan struct {
 	stopped string
 }
 
-// enough says why a search goes no further, "" while it does.
+// enough returns why a search goes no further, "" while it does.
 func (s *runScan) enough() string {
 	switch {
 	case time.Now().After(s.deadline):

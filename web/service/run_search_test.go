@@ -57,7 +57,7 @@ func TestOutputsOfRunsAreSearched(t *testing.T) {
 			}
 		}
 		if (found.Next == "") != (found.Stopped == "") {
-			t.Fatalf("it stopped (%q) and goes on at %q", found.Stopped, found.Next)
+			t.Fatalf("it stopped (%q) and continues at %q", found.Stopped, found.Next)
 		}
 		if search.Filter.Cursor = found.Next; found.Next == "" {
 			break
@@ -89,8 +89,8 @@ func TestOutputsOfRunsAreSearched(t *testing.T) {
 	}
 }
 
-// A search that stops inside of a large output goes on there.
-func TestSearchOfRunsGoesOnInsideAnOutput(t *testing.T) {
+// A search that stops inside of a large output continues there.
+func TestSearchOfRunsResumesInsideAnOutput(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "talk")
 	run := w.Running(w.PutJob(t, `{"name": "talk", "binary": "talk"}`), w.Now.Add(-time.Minute))

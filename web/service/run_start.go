@@ -10,14 +10,14 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Start asks for a run by hand.
+// Start triggers a run.
 type Start struct {
 	By      string
 	Payload json.RawMessage   // any JSON value; nil: the definition's
 	Args    map[string]string // added to the program's environment
 	Key     string            // idempotency key: the same key is the same run, and must ask for the same; "" draws one
 	At      time.Time         // not before; zero: now
-	// Event says that an event asks, by its key: it is the same event whatever comes with it.
+	// Event means that an event asks, by its key: it is the same event whatever comes with it.
 	Event bool
 }
 
@@ -139,6 +139,14 @@ func auditedCommand(command *engine.Command) audit.Change {
 		asked = "resume"
 	case engine.CommandMarkTask:
 		asked = "mark task " + command.Task + " as " + command.Mark.String()
+	case engine.CommandClearTask:
+		asked = "clear task " + command.Task
+		if command.Item != nil {
+			asked += fmt.Sprintf(", item %d", *command.Item)
+		}
+		if command.Alone {
+			asked += " alone"
+		}
 	case engine.CommandBackfill:
 		return audit.Change{What: "backfill", After: command.From.Format(time.RFC3339) + " to " + command.To.Format(time.RFC3339)}
 	case engine.CommandCancel, engine.CommandRetry:

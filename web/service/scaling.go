@@ -29,14 +29,14 @@ type ScalingBounds struct {
 	Within   time.Duration // how long a run may wait; default one minute
 }
 
-// TierScaling says how many executors a tier needs, and why.
+// TierScaling reports how many executors a tier needs, and why.
 type TierScaling struct {
 	Tier          spec.Tier
 	Wanted, Alive int // executors whose own tier it is
 	Waiting, Busy int
 	Oldest        time.Duration // how long the first of what waits has waited
 	Average       time.Duration // of the last runs; 0: none has ended yet
-	Slots         int           // of one executor; 0: nobody knows yet
+	Slots         int           // of one executor; 0: not known yet
 	SlotsWanted   int
 	WaitingLabels int // of what waits in the tier beside Waiting: for executors with certain labels
 	Why           string
@@ -53,7 +53,7 @@ type average struct {
 	took time.Duration
 }
 
-// Scaling says how many executors each tier needs. An executor counts for its own tier, with --tier all for each; what it runs counts for
+// Scaling returns how many executors each tier needs. An executor counts for its own tier, with --tier all for each; what it runs counts for
 // the first. What waits for executors
 // with certain labels is left out: more executors of the tier may not help it.
 func (s *Service) Scaling(ctx context.Context, bounds ScalingBounds) ([]TierScaling, error) {
@@ -154,7 +154,7 @@ func (s *Service) averageOf(ctx context.Context, tier spec.Tier) (time.Duration,
 	return took, nil
 }
 
-// decide says how many executors are wanted: so many slots that what waits begins within the time that is left of Within, beside what
+// decide reports how many executors are wanted: so many slots that what waits begins within the time that is left of Within, beside what
 // runs.
 //
 //	left   = max(within − oldest, within ÷ 10)

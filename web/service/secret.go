@@ -88,7 +88,7 @@ func (s *Service) DeleteSecret(ctx context.Context, namespace, name, by string, 
 	return nil
 }
 
-// RotateSecretsKey makes a new key, seals all secrets anew, and returns what they are sealed for and how many they are.
+// RotateSecretsKey creates a new key, reseals all secrets with it, and returns the recipients of the seal and the number of secrets.
 func (s *Service) RotateSecretsKey(ctx context.Context) (recipient string, resealed int, err error) {
 	if s.config.RotateSecretsKey == nil {
 		return "", 0, errNoVault
@@ -124,7 +124,7 @@ func (s *Service) SecretUsers(ctx context.Context, namespace string, most int) (
 	return users, more, err
 }
 
-// secretFaults says which secrets of a job or task are not there; path is of the variables.
+// secretFaults returns which secrets of a job or task are not there; path is of the variables.
 func (s *Service) secretFaults(ctx context.Context, namespace, path string, secrets map[string]string) (faults []taskFault, err error) {
 	for _, variable := range slices.Sorted(maps.Keys(secrets)) {
 		name := secrets[variable]

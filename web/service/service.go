@@ -82,19 +82,19 @@ type Config struct {
 	RootToken string
 	// Secrets keeps secrets; nil: there are none.
 	Secrets *secret.Vault
-	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
+	// RotateSecretsKey creates a new key and reseals all secrets with it; it returns the recipients of the seal and the number of secrets.
 	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
 	// Notifications tell users what goes wrong.
 	Notifications Notifications
 	// Alone describes the engine of this process, if it is the only one and needs no leases; nil if engines share shards.
 	Alone func() engine.EnginePresence
-	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
+	// DiskFull means that the disk of this server is full, and what to do; nil while it is not. A nil function: unknown.
 	DiskFull func() error
 	// MayWatch reports whether objects of a bucket may start runs of a namespace; nil: none may.
 	MayWatch func(namespace, bucket string) bool
-	// Enrolment says how executors get credentials of their own.
+	// Enrolment defines how executors get credentials of their own.
 	Enrolment Enrolment
-	// MaxBacklog is how many runs of a tier may wait for executors before none is taken by hand; 0 is any number.
+	// MaxBacklog is how many runs of a tier may wait for executors before manual runs are refused; 0 is any number.
 	MaxBacklog int
 }
 
@@ -120,8 +120,11 @@ type Service struct {
 	watchers   watchers
 	fleet      fleet
 	ownerless  ownerless
-	timelines  timelines
+	tides      tides
+	durations  durations
+	collisions collisions
 	pauses     pauses
+	removals   removals
 	ledger     ledgerCheck
 	backlogs   backlogs
 	quotas     quotas

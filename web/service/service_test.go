@@ -187,7 +187,7 @@ type briefError struct{}
 func (briefError) Error() string { return strings.Repeat("topology ", 100) }
 func (briefError) Brief() string { return "nothing listens at db1:27017" }
 
-func TestWhatIsDownIsToldInASentence(t *testing.T) {
+func TestUnavailableDependencyIsReportedInOneSentence(t *testing.T) {
 	long := strings.Repeat("server selection ", 40)
 	for _, test := range []struct {
 		err  error
@@ -205,7 +205,7 @@ func TestWhatIsDownIsToldInASentence(t *testing.T) {
 		refused(t, err, service.KindUnavailable, "unavailable")
 		if text := err.Error(); !strings.HasPrefix(text, "the store does not answer: "+test.want) || len(text) > 220 ||
 			!strings.HasSuffix(text, "; the server tries again by itself") {
-			t.Errorf("%.40s… is told as %q", test.err, text)
+			t.Errorf("%.40s… is reported as %q", test.err, text)
 		}
 		if !errors.Is(err, test.err) {
 			t.Errorf("%.40s… is lost", test.err)
@@ -213,7 +213,7 @@ func TestWhatIsDownIsToldInASentence(t *testing.T) {
 	}
 }
 
-func TestApplyTellsWhereItStopped(t *testing.T) {
+func TestApplyReportsWhereItStopped(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	documents, problems := spec.Decode("x.yaml", []byte("kind: Job\nname: a\nbinary: report\n---\nkind: Job\nname: b\nbinary: report\nat: 2020-01-01T00:00:00Z\n"))
@@ -388,12 +388,12 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 		From: webtest.Start.Add(-59 * time.Minute), To: webtest.Start.Add(-2 * time.Minute), Count: 58, Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}}})
 	entries, next, err := w.Jobs.LedgerPage(t.Context(), "default", "a", "", webtest.Start.Add(-2*time.Hour), time.Time{}, "", 10)
-	var told []string
+	var rows []string
 	for _, e := range entries {
-		told = append(told, fmt.Sprintf("%s %s %s %d", e.From.Format("15:04"), e.Outcome, e.Reason, e.Count))
+		rows = append(rows, fmt.Sprintf("%s %s %s %d", e.From.Format("15:04"), e.Outcome, e.Reason, e.Count))
 	}
 	want := "[11:59 fired schedule 1 11:01 missed outage 58 11:00 fired catch_up 1]" // what is only planned has not become anything yet
-	if fmt.Sprint(told) != want || next != "" || err != nil {
-		t.Errorf("%v, %v, %v; want %s", told, next, err, want)
+	if fmt.Sprint(rows) != want || next != "" || err != nil {
+		t.Errorf("%v, %v, %v; want %s", rows, next, err, want)
 	}
 }

@@ -38,7 +38,7 @@ func TestStreamThatGrowsNeedsAttention(t *testing.T) {
 				t.Errorf("streams %+v, %v, want %q", streams, err, test.words)
 			}
 			if got := slices.Contains(concerns(t, w), service.ConcernStream); got != (test.words != "") {
-				t.Errorf("the overview tells of it: %t", got)
+				t.Errorf("the overview lists it: %t", got)
 			}
 			queues, err := w.ServedQueues(t.Context())
 			if err != nil || len(queues) != 1 || (queues[0].Unserved != "") != test.stops {

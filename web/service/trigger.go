@@ -139,7 +139,7 @@ func (f Followers) Refuse(ctx context.Context, namespace, name string, event tri
 	return nil
 }
 
-// ErrNoHook says that a request may start nothing: there is no such webhook, or the request is not signed with its secret. Nobody
+// ErrNoHook means that a request may start nothing: there is no such webhook, or the request is not signed with its secret. A sender
 // without the secret learns which.
 var ErrNoHook = errors.New("there is no such webhook, or the request is not signed with its secret")
 
@@ -241,7 +241,7 @@ type ShownTrigger struct {
 	Subject, Bucket, Prefix string
 	// Upstreams are those of AfterSuccess.
 	Upstreams []ShownUpstream
-	// Problem says why events start nothing now; "" if they do.
+	// Problem is why events start nothing now; "" if they do.
 	Problem string
 	Last    *trigger.Outcome // of the last event; nil before any
 }
@@ -326,7 +326,7 @@ func (s *Service) TriggersOf(ctx context.Context, namespace, name string) ([]Sho
 	return shown, nil
 }
 
-// triggerFaults says which triggers of a definition cannot work.
+// triggerFaults returns which triggers of a definition cannot work.
 func (s *Service) triggerFaults(ctx context.Context, namespace, name string, triggers *spec.Triggers) ([]taskFault, error) {
 	faults, err := s.hookFaults(ctx, namespace, triggers)
 	if err != nil {
@@ -383,7 +383,7 @@ func (s *Service) follows(ctx context.Context, from, to spec.Upstream) (bool, er
 	return false, nil
 }
 
-// hookFaults says why the webhook of a definition cannot work.
+// hookFaults returns why the webhook of a definition cannot work.
 func (s *Service) hookFaults(ctx context.Context, namespace string, triggers *spec.Triggers) ([]taskFault, error) {
 	if triggers.HookSecret() == "" {
 		return nil, nil
@@ -391,7 +391,7 @@ func (s *Service) hookFaults(ctx context.Context, namespace string, triggers *sp
 	return s.secretFaults(ctx, namespace, "body.triggers", map[string]string{"webhook.secret": triggers.HookSecret()})
 }
 
-// bucketFaults says why a definition may not wait for objects.
+// bucketFaults returns why a definition may not wait for objects.
 func (s *Service) bucketFaults(namespace string, triggers *spec.Triggers) []taskFault {
 	if triggers == nil || triggers.Objects == nil || s.config.MayWatch != nil && s.config.MayWatch(namespace, triggers.Objects.Bucket) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
-// An edit of a definition leaves what was seen in its bucket; removing its trigger and putting it back begins anew, however soon.
-func TestObjectsTriggerThatIsPutBackBeginsAnew(t *testing.T) {
+// An edit of a definition leaves what was seen in its bucket; removing its trigger and putting it back restarts, however soon.
+func TestRecreatedObjectsTriggerStartsFromNow(t *testing.T) {
 	w := webtest.New(t, service.Config{MayWatch: func(string, string) bool { return true }})
 	w.PutBinary(t, "report")
 	since := func(text string) time.Time {
@@ -32,10 +32,10 @@ func TestObjectsTriggerThatIsPutBackBeginsAnew(t *testing.T) {
 	const with = `{"name":"load","binary":"report","triggers":{"objects":{"bucket":"incoming"}}`
 	first := since(with + `}`)
 	if edited := since(with + `,"timeout":"1m"}`); !edited.Equal(first) {
-		t.Errorf("an edit begins anew at %s", edited)
+		t.Errorf("an edit restarts at %s", edited)
 	}
 	since(`{"name":"load","binary":"report"}`)
 	if back := since(with + `}`); !back.Equal(w.Now) {
-		t.Errorf("it goes on from %s, and was put back at %s", back, w.Now)
+		t.Errorf("it continues from %s, and was put back at %s", back, w.Now)
 	}
 }

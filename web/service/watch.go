@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Hint says that something has changed since it was last read. A hint does not hold the change: the caller that shows the
+// Hint reports that something has changed since it was last read. A hint does not hold the change: the caller that shows the
 // thing reads it again.
 type Hint struct {
 	Kind      HintKind
@@ -79,7 +79,7 @@ func (w *watchers) join(s *Service) chan Hint {
 	hints := make(chan Hint, hintsKept)
 	w.members = append(w.members, hints)
 	if len(w.members) == 1 {
-		// Not the first watcher's context: the others go on when it leaves.
+		// Not the first watcher's context: the others continue when it leaves.
 		ctx, stop := context.WithCancel(context.Background())
 		before, stopped := w.stopped, make(chan struct{})
 		w.stop, w.stopped = stop, stopped

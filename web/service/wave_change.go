@@ -24,7 +24,7 @@ func (s *Service) CancelWave(ctx context.Context, namespace, id, by string) (eng
 	})
 }
 
-// ResumeWave asks the engine to go on with a wave that failed or was cancelled: what succeeded stays, the rest is run
+// ResumeWave asks the engine to resume a wave that failed or was cancelled: what succeeded stays, the rest is run
 // again, on the generation that the wave began with. Where another wave is open it waits for its end.
 func (s *Service) ResumeWave(ctx context.Context, namespace, id, by string) (engine.Wave, error) {
 	wave, err := s.Wave(ctx, namespace, id)
@@ -45,7 +45,7 @@ func (s *Service) ResumeWave(ctx context.Context, namespace, id, by string) (eng
 	})
 }
 
-// canReopen says whether a wave that has ended can go on.
+// canReopen reports whether a wave that has ended can be resumed.
 func (s *Service) canReopen(ctx context.Context, wave *engine.Wave) error {
 	if wave.Epoch == 0 {
 		return conflict("wave_never_began", "wave %s was %s before it began: start a new one with `tidewheel run %s`", wave.ID, wave.Status, wave.DAG)

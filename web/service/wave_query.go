@@ -73,7 +73,7 @@ type WaveTask struct {
 	Started  time.Time
 	Finished time.Time
 	Items    *wave.Items      // of a mapped task that has begun
-	Attempts []engine.Attempt // of its run; nobody changes them
+	Attempts []engine.Attempt // of its run; read-only
 
 	wave *engine.Wave // that it is of
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// StartWave asks for a wave of a DAG by hand: all roots start at once, at the time that is asked for or as soon as no other wave is open. Asked twice with
+// StartWave triggers a wave of a DAG: all roots start at once, at the time that is asked for or as soon as no other wave is open. Asked twice with
 // one key it returns the first wave, with existed true; asked with it for something else it refuses.
 func (s *Service) StartWave(ctx context.Context, namespace, name string, start Start) (wave engine.Wave, existed bool, err error) {
 	dag, err := s.DAGs.Get(ctx, namespace, name)
@@ -83,7 +83,7 @@ func (s *Start) differsFromWave(wave *engine.Wave) string {
 	return ""
 }
 
-// check says whether what is given to a program can be.
+// check reports whether what is given to a program can be.
 func (s *Start) check() error {
 	if len(s.Payload) > MaxPayload {
 		return field("payload_too_large", "body.payload", "the payload is %d bytes: at most %d are passed; put bigger data where the program can fetch it", len(s.Payload), MaxPayload)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestBackfillMakesWavesOfSlotsThatNoneHas(t *testing.T) {
 		w.PutRun(t, w.TaskRun(wave, root, engine.StatusSucceeded))
 	}
 	from, to := webtest.Start.Add(-2*time.Hour), webtest.Start.Add(time.Minute)
-	told := func(plan service.DAGBackfill) string {
+	slots := func(plan service.DAGBackfill) string {
 		var all []string
 		for _, one := range plan.Waves {
 			word := fmt.Sprintf("orders=%s rates=%s", one.Slots["orders"].Format("15:04"), one.Slots["rates"].Format("15:04"))
@@ -91,8 +92,8 @@ func TestBackfillMakesWavesOfSlotsThatNoneHas(t *testing.T) {
 	}
 	const want = "orders=10:00 rates=10:00 succeeded, orders=11:00 rates=10:30, orders=12:00 rates=11:30"
 	plan, err := w.BackfillDAG(t.Context(), "default", "etl", from, to, "ann", true)
-	if err != nil || plan.New != 2 || told(plan) != want {
-		t.Errorf("%d: %s, %v", plan.New, told(plan), err)
+	if err != nil || plan.New != 2 || slots(plan) != want {
+		t.Errorf("%d: %s, %v", plan.New, slots(plan), err)
 	}
 	if left := commands(t, w, d.Shard); len(left) != 0 {
 		t.Errorf("a dry run has left %+v", left)
@@ -111,11 +112,11 @@ func TestBackfillMakesWavesOfSlotsThatNoneHas(t *testing.T) {
 	differently := from.Add(31 * time.Minute) // a range that cuts the slots differently does not run one of them twice
 	// While the engine has not acted upon the first, only its commands say what is to come.
 	plan, err = w.BackfillDAG(t.Context(), "default", "etl", from, to, "ann", false)
-	if err != nil || plan.New != 0 || told(plan) != again {
-		t.Errorf("asked twice at once: %d: %s, %v", plan.New, told(plan), err)
+	if err != nil || plan.New != 0 || slots(plan) != again {
+		t.Errorf("asked twice at once: %d: %s, %v", plan.New, slots(plan), err)
 	}
 	if plan, err = w.BackfillDAG(t.Context(), "default", "etl", differently, to, "ann", true); err != nil || plan.New != 0 {
-		t.Errorf("cut differently at once: %d: %s, %v", plan.New, told(plan), err)
+		t.Errorf("cut differently at once: %d: %s, %v", plan.New, slots(plan), err)
 	}
 	if now := commands(t, w, d.Shard); len(now) != 2 {
 		t.Errorf("asked twice, left %+v", now)
@@ -126,12 +127,12 @@ func TestBackfillMakesWavesOfSlotsThatNoneHas(t *testing.T) {
 		t.Errorf("%+v, %v", waves, err)
 	}
 	plan, err = w.BackfillDAG(t.Context(), "default", "etl", from, to, "ann", false)
-	if err != nil || plan.New != 0 || told(plan) != again {
-		t.Errorf("asked twice: %d: %s, %v", plan.New, told(plan), err)
+	if err != nil || plan.New != 0 || slots(plan) != again {
+		t.Errorf("asked twice: %d: %s, %v", plan.New, slots(plan), err)
 	}
 	plan, err = w.BackfillDAG(t.Context(), "default", "etl", differently, to, "ann", true)
 	if err != nil || plan.New != 0 {
-		t.Errorf("cut differently: %d: %s, %v", plan.New, told(plan), err)
+		t.Errorf("cut differently: %d: %s, %v", plan.New, slots(plan), err)
 	}
 	for code, span := range map[string][2]time.Time{
 		"range_missing": {{}, to}, "range_empty": {to, from}, "range_in_future": {w.Now.Add(time.Hour), w.Now.Add(2 * time.Hour)},
@@ -220,7 +221,7 @@ func TestWaveIsChangedByWhatItsStateAllows(t *testing.T) {
 	refused(t, err, service.KindNotFound, "wave_not_found")
 }
 
-func TestWaveIsToldWithItsTasks(t *testing.T) {
+func TestWaveListsItsTasks(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	d := w.PutDAG(t, diamond+"  each: {needs: [join], for_each: '[1, 2, 3]'}\n")
@@ -341,5 +342,45 @@ func TestDurationsOfAResumedWaveLeaveOutTheNight(t *testing.T) {
 	again.Finished = time.Time{}
 	if took := again.Took(night.To.Add(30 * time.Second)); took != 80*time.Second {
 		t.Errorf("while fetch runs again it has taken %s, want 80 seconds", took)
+	}
+}
+
+func TestTaskOfAnEndedWaveIsClearedWhereItWouldRun(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	d := w.PutDAG(t, diamond)
+	wave := failed(t, w, d)
+	clearTask := func(task string, item *int, alone bool) error {
+		_, err := w.ClearTask(t.Context(), engine.DefaultNamespace, wave.ID, service.Clear{Task: task, Item: item, Alone: alone}, "ann")
+		return err
+	}
+	refused(t, clearTask("join", nil, false), service.KindConflict, "wave_open")
+	w.PutWave(t, webtest.EndWave(wave, engine.StatusFailed))
+	one := 1
+	for code, err := range map[string]error{
+		"task_not_found": clearTask("nothing", nil, false), "item_not_found": clearTask("join", &one, false),
+	} {
+		refused(t, err, service.KindInvalid, code)
+	}
+	for range 2 { // asked twice is asked once
+		if err := clearTask("orders", nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := clearTask("join", nil, true); err != nil {
+		t.Fatal(err)
+	}
+	asked := commands(t, w, d.Shard)
+	slices.SortFunc(asked, func(a, b engine.Command) int { return strings.Compare(a.Task, b.Task) })
+	if len(asked) != 2 || asked[1].Kind != engine.CommandClearTask || asked[1].Task != "orders" || asked[1].Alone || !asked[0].Alone || asked[0].By != "ann" {
+		t.Errorf("asked %+v", asked)
+	}
+
+	_, err := w.ClearTask(t.Context(), engine.DefaultNamespace, wave.ID, service.Clear{Task: "join", Args: map[string]string{"1": ""}}, "ann")
+	refused(t, err, service.KindInvalid, "invalid_argument")
+	w.PutRun(t, w.TaskRun(wave, "orders", engine.StatusFailed))
+	w.PutRun(t, w.TaskRun(wave, "join", engine.StatusSkipped))
+	if known := refused(t, clearTask("join", nil, false), service.KindConflict, "task_closed"); !strings.Contains(known.Detail, "clear one of those instead") {
+		t.Error(known.Detail)
 	}
 }

@@ -77,7 +77,7 @@ func TestTokenIsShownOnceAndBoundByItsMaker(t *testing.T) {
 	made := create("Deploy", "viewer", "shop", "30d")
 	says(t, made, 201, "it is not shown again")
 	secret := regexp.MustCompile(`tw_[a-z0-9]{20,}`).FindString(made.Body.String())
-	page := s.see(t, "/settings", bob...)
+	page := s.see(t, "/settings/tokens", bob...)
 	if secret == "" || strings.Contains(page, secret) || !strings.Contains(page, "deploy") {
 		t.Errorf("the token %q, or the list: %s", secret, page)
 	}

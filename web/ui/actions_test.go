@@ -64,7 +64,11 @@ func TestJobIsDeleted(t *testing.T) {
 	if response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/delete", url.Values{"confirm": {"tide"}}); response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "nothing has been deleted") {
 		t.Errorf("a name that is not typed as it is: %d: %s", response.Code, response.Body)
 	}
-	s.act(t, "/jobs/tide-forecast/delete", url.Values{"confirm": {"tide-forecast"}})
+	at := s.act(t, "/jobs/tide-forecast/delete", url.Values{"confirm": {"tide-forecast"}})
+	if list := s.see(t, at); !strings.Contains(list, "job tide-forecast is deleted in ten seconds.") || !strings.Contains(list, "being deleted") {
+		t.Errorf("%s does not offer to undo it", at)
+	}
+	s.remove(t)
 	if response := s.ask(t, http.MethodGet, "/jobs/tide-forecast", nil); response.Code != http.StatusNotFound {
 		t.Errorf("it is still there: %d", response.Code)
 	}
@@ -149,6 +153,7 @@ func TestBinaryInUseIsKept(t *testing.T) {
 		t.Errorf("%d: %s", response.Code, response.Body)
 	}
 	s.act(t, "/binaries/retired/delete", nil)
+	s.remove(t)
 	if strings.Contains(s.see(t, "/binaries"), "/binaries/retired") {
 		t.Error("it is still listed")
 	}

@@ -1,10 +1,11 @@
 package ui
 
-import "github.com/labstack/echo/v4"
+import (
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/web/service"
+)
 
 func (u *UI) binaryDelete(c echo.Context) error {
-	if err := u.service.DeleteBinary(c.Request().Context(), namespaceOf(c.Request().Context()), c.Param("name")); err != nil {
-		return err
-	}
-	return done(c, "/binaries", "deleted")
+	return u.remove(c, service.RemovedBinaries, []string{c.Param("name")}, "/binaries")
 }

@@ -14,8 +14,12 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// movesShown is how many moves of aliases a page lists.
-const movesShown = 10
+const (
+	// movesShown is how many moves of aliases a page lists.
+	movesShown = 10
+	// versionsPerPage is how many versions.
+	versionsPerPage = 50
+)
 
 func (u *UI) binaryShow(c echo.Context) error {
 	ctx := c.Request().Context()
@@ -29,14 +33,14 @@ func (u *UI) binaryShow(c echo.Context) error {
 	}
 	view := templates.Binary{
 		Page: u.page(c, templates.SectionBinaries, binary.Name), Name: binary.Name, Aliases: viewAliases(&binary), Jobs: viewUsers(users),
+		Total: len(binary.Versions), Choice: versionChoice(&binary), Uploaded: c.QueryParam(noticeParameter) == "uploaded",
 	}
-	for _, v := range slices.Backward(binary.Versions) {
+	versions, next := versionPage(binary.Versions, versionNumber(c.QueryParam("cursor")))
+	view.Pager = pager(c, c.QueryParam("cursor"), next)
+	for _, v := range slices.Backward(versions) {
 		version := viewVersion(binary.Namespace, binary.Name, v)
-		for _, alias := range view.Aliases {
-			if alias.N == v.N {
-				version.Aliases = append(version.Aliases, alias.Name)
-			}
-		}
+		version.Aliases = service.AliasesAt(&binary, v.N)
+		version.Before, _ = beside(&binary, v.N)
 		for _, user := range users {
 			if user.Version == v.N {
 				version.Jobs = append(version.Jobs, user.Label())
@@ -51,6 +55,20 @@ func (u *UI) binaryShow(c echo.Context) error {
 		view.Moves = append(view.Moves, templates.AliasMove{Alias: m.Alias, From: m.From, To: m.To, By: m.By, At: m.At})
 	}
 	return u.render(c, http.StatusOK, templates.BinaryPage(view))
+}
+
+// versionPage returns the latest versions below a number, or of all where it is 0, and the number that the next page begins
+// below, "" at the end.
+func versionPage(versions []engine.BinaryVersion, below int) (page []engine.BinaryVersion, next string) {
+	end := len(versions)
+	for below > 0 && end > 0 && versions[end-1].N >= below {
+		end--
+	}
+	start := max(0, end-versionsPerPage)
+	if start > 0 {
+		next = strconv.Itoa(versions[start].N)
+	}
+	return versions[start:end], next
 }
 
 func viewVersion(namespace, binary string, v engine.BinaryVersion) templates.Version {

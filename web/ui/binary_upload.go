@@ -51,20 +51,25 @@ func (u *UI) binaryUpload(c echo.Context) error {
 		var existed bool
 		_, _, existed, err = u.service.UploadBinary(ctx, namespaceOf(ctx), form.name, file, how)
 		if err == nil {
-			return uploaded(c, form.name, existed)
+			return uploaded(c, &form, existed)
 		}
 	}
 	return u.refuseUpload(c, form, body, err)
 }
 
-func uploaded(c echo.Context, name string, existed bool) error {
+func uploaded(c echo.Context, form *uploadForm, existed bool) error {
 	notice := "uploaded"
 	if existed {
 		notice = "same"
 	}
-	location := "/binaries/" + name + "?" + url.Values{noticeParameter: {notice}}.Encode()
+	location := "/binaries/" + form.name + "?" + url.Values{noticeParameter: {notice}}.Encode()
 	if byScript(c) {
-		return c.JSON(http.StatusCreated, map[string]string{"location": location})
+		reference := form.name
+		if form.alias != "" {
+			reference += "@" + form.alias
+		}
+		job := "/jobs/new?" + url.Values{"binary": {reference}}.Encode()
+		return c.JSON(http.StatusCreated, map[string]string{"location": location, "job": job})
 	}
 	return c.Redirect(http.StatusSeeOther, location)
 }

@@ -121,6 +121,7 @@ func TestDAGIsActedOn(t *testing.T) {
 		t.Errorf("a wrong name is answered with %d", response.Code)
 	}
 	s.act(t, "/dags/etl/delete", url.Values{"confirm": {"etl"}})
+	s.remove(t)
 	if response := s.ask(t, http.MethodGet, "/dags/etl", nil); response.Code != http.StatusNotFound {
 		t.Errorf("a deleted DAG is answered with %d", response.Code)
 	}

@@ -62,7 +62,7 @@ func (u *UI) dagShow(c echo.Context) error {
 	}
 	view.Strip = viewWaves(&history.Health)
 	view.Rate, view.RateOf = rate(history.Succeeded, history.Ended), history.Ended
-	view.Duration = waveChart(history)
+	view.Duration = waveChart(history, zone(c))
 	return u.show(c, templates.DAGPage(view), templates.DAGPart(view))
 }
 
@@ -109,11 +109,11 @@ func dagRunsOn(definition *spec.DAG) (words []string) {
 }
 
 // waveChart draws how long the last waves took.
-func waveChart(history *service.WaveHistory) templates.Chart {
+func waveChart(history *service.WaveHistory, zone templates.Zone) templates.Chart {
 	marks := slices.DeleteFunc(slices.Clone(history.Marks), func(mark engine.RunMark) bool {
 		return mark.Status != engine.StatusSucceeded && mark.Status != engine.StatusFailed
 	})
-	chart := spanChart(marks, history.Duration, (*engine.RunMark).Took)
+	chart := spanChart(marks, history.Duration, zone, (*engine.RunMark).Took)
 	chart.Name, chart.Words = "Duration", "No wave has ended yet."
 	if history.Duration.Count > 0 {
 		chart.Words = "how long each took, of the last " + templates.Plural(int64(history.Duration.Count), "wave", "waves")

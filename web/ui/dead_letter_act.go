@@ -78,7 +78,10 @@ func (u *UI) lettersDo(c echo.Context, act string) error {
 	ctx := c.Request().Context()
 	view := u.lettersAct(c, act)
 	view.Job, view.Run = c.FormValue("job"), c.FormValue("run")
-	handled, err := u.handleLetters(ctx, act, view.Job, view.Run, c.FormValue("until"))
+	if act == lettersPurge {
+		return u.lettersRemove(c, view.Job, view.Run, c.FormValue("until"))
+	}
+	handled, err := u.replayLetters(ctx, view.Job, view.Run, c.FormValue("until"))
 	if err != nil {
 		return err
 	}
@@ -104,28 +107,64 @@ func (u *UI) lettersDo(c echo.Context, act string) error {
 	return u.render(c, http.StatusConflict, templates.DeadLetterActPage(view))
 }
 
-func (u *UI) handleLetters(ctx context.Context, act, job, run, until string) (service.DeadLettersHandled, error) {
-	if run != "" {
-		return u.handleLetter(ctx, act, run)
+// lettersRemove purges those that the question counted; that some are gone already is no reason to complain.
+func (u *UI) lettersRemove(c echo.Context, job, run, until string) error {
+	ctx, list := c.Request().Context(), "/dead-letters"
+	if job != "" {
+		list += "?" + url.Values{"job": {job}}.Encode()
 	}
+	names := []string{run}
+	if run == "" {
+		filter, err := lettersFilter(ctx, job, until)
+		if err != nil {
+			return err
+		}
+		sum, err := u.service.SumDeadLetters(ctx, filter)
+		if err != nil {
+			return err
+		}
+		names = names[:0]
+		for i := range sum.Letters {
+			names = append(names, sum.Letters[i].RunID)
+		}
+	}
+	err := error(nil)
+	if len(names) > 0 {
+		err = u.remove(c, service.RemovedDeadLetters, names, list)
+	}
+	if len(names) == 0 || notFound(err) {
+		return c.Redirect(http.StatusSeeOther, list)
+	}
+	return err
+}
+
+func lettersFilter(ctx context.Context, job, until string) (service.DeadLetterFilter, error) {
 	filter := service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: job}
 	if until != "" {
 		at, err := time.Parse(time.RFC3339Nano, until)
 		if err != nil {
-			return service.DeadLettersHandled{}, &service.Error{
+			return service.DeadLetterFilter{}, &service.Error{
 				Kind: service.KindInvalid, Code: "invalid_request", Detail: "this form was not made by this server: open it again", Err: err,
 			}
 		}
 		filter.Until = at
 	}
-	if act == lettersReplay {
-		return u.service.ReplayDeadLetters(ctx, filter, service.Actor(ctx))
-	}
-	return u.service.PurgeDeadLetters(ctx, filter)
+	return filter, nil
 }
 
-// handleLetter does it to one. That it is gone already is no reason to complain.
-func (u *UI) handleLetter(ctx context.Context, act, run string) (service.DeadLettersHandled, error) {
+func (u *UI) replayLetters(ctx context.Context, job, run, until string) (service.DeadLettersHandled, error) {
+	if run != "" {
+		return u.replayLetter(ctx, run)
+	}
+	filter, err := lettersFilter(ctx, job, until)
+	if err != nil {
+		return service.DeadLettersHandled{}, err
+	}
+	return u.service.ReplayDeadLetters(ctx, filter, service.Actor(ctx))
+}
+
+// replayLetter replays one. That it is gone already is no reason to complain.
+func (u *UI) replayLetter(ctx context.Context, run string) (service.DeadLettersHandled, error) {
 	letter, err := u.service.DeadLetter(ctx, namespaceOf(ctx), run)
 	if notFound(err) {
 		return service.DeadLettersHandled{}, nil
@@ -133,11 +172,7 @@ func (u *UI) handleLetter(ctx context.Context, act, run string) (service.DeadLet
 	if err != nil {
 		return service.DeadLettersHandled{}, err
 	}
-	if act == lettersReplay {
-		_, err = u.service.ReplayDeadLetter(ctx, namespaceOf(ctx), run, service.Actor(ctx))
-	} else if err = u.service.PurgeDeadLetter(ctx, namespaceOf(ctx), run); notFound(err) {
-		err = nil
-	}
+	_, err = u.service.ReplayDeadLetter(ctx, namespaceOf(ctx), run, service.Actor(ctx))
 	var known *service.Error
 	switch {
 	case errors.As(err, &known):

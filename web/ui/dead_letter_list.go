@@ -18,8 +18,8 @@ func (u *UI) deadLetterList(c echo.Context) error {
 	ctx := c.Request().Context()
 	view := templates.DeadLetters{Page: u.lettersPage(c, "Dead letters", ""), Job: c.QueryParam("job")}
 	if n, err := strconv.Atoi(c.QueryParam(noticeCount)); err == nil && n > 0 {
-		if act := c.QueryParam(noticeParameter); act == lettersReplay || act == lettersPurge {
-			view.Page.Notice = templates.LettersDone(act, n)
+		if c.QueryParam(noticeParameter) == lettersReplay {
+			view.Page.Notice = templates.LettersReplayed(n)
 		}
 	}
 	filter := service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: view.Job, Cursor: c.QueryParam("cursor"), Limit: lettersPerPage}
@@ -34,6 +34,13 @@ func (u *UI) deadLetterList(c echo.Context) error {
 	}
 	if view.Rows, err = u.letterRows(ctx, letters); err != nil {
 		return err
+	}
+	removing, err := u.service.Removing(ctx, namespaceOf(ctx), service.RemovedDeadLetters)
+	if err != nil {
+		return err
+	}
+	for i := range view.Rows {
+		view.Rows[i].Removing = removing[view.Rows[i].Run]
 	}
 	view.Count = templates.Plural(int64(len(letters)), "run", "runs") + ", the newest first"
 	if next != "" || filter.Cursor != "" {

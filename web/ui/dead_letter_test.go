@@ -114,9 +114,12 @@ func TestAllDeadLettersAreReplayedOrPurgedAfterAQuestion(t *testing.T) {
 	if page := s.see(t, "/dead-letters/purge?job=harbour-log"); !strings.Contains(page, "4 dead runs of harbour-log") {
 		t.Error("the question about one job does not say how many")
 	}
-	if at := s.act(t, "/dead-letters/purge", url.Values{"job": {"harbour-log"}, "until": {until}}); at != "/dead-letters?done=purge&job=harbour-log&n=3" {
+	if at := s.act(t, "/dead-letters/purge", url.Values{"job": {"harbour-log"}, "until": {until}}); !strings.HasPrefix(at, "/dead-letters?job=harbour-log&undo=") {
 		t.Errorf("leads to %s", at)
+	} else if page := s.see(t, at); !strings.Contains(page, "3 dead letters are deleted in ten seconds.") {
+		t.Error("it cannot be undone")
 	}
+	s.remove(t)
 	if n := s.letters(t); n != 2 {
 		t.Errorf("%d are left, want that of another job and the one that died since", n)
 	}
@@ -140,7 +143,8 @@ func TestOneDeadLetterIsReplayedOrPurged(t *testing.T) {
 		}
 	}
 	s.act(t, "/dead-letters/purge", url.Values{"run": {run}})
-	if at := s.act(t, "/dead-letters/purge", url.Values{"run": {run}}); at != "/dead-letters?done=purge&n=0" || s.letters(t) != 0 {
+	s.remove(t)
+	if at := s.act(t, "/dead-letters/purge", url.Values{"run": {run}}); at != "/dead-letters" || s.letters(t) != 0 {
 		t.Errorf("purged twice leads to %s", at)
 	}
 	if response := s.ask(t, http.MethodGet, "/dead-letters/purge?run="+run, nil); response.Code != http.StatusNotFound || !strings.Contains(response.Body.String(), "There is nothing to do.") {

@@ -19,6 +19,7 @@ type definitionPages[S engine.Spec] struct {
 	*UI
 	service *service.Definitions[S]
 	kind    *templates.Kind
+	removed service.Removed // what a deletion deletes
 
 	note string // beside the list of generations
 	// head fills in what the kinds say each in its own way: the rhythm, the description, the payload, the arguments.
@@ -37,32 +38,34 @@ type definitionPages[S engine.Spec] struct {
 	states, tiers []templates.Option
 	row           func(*service.Entry[S], *templates.DefinitionRow)
 
-	// What the form needs: the text that a new definition begins with, in which BINARY is a program, and of how many schedules
+	// What the form needs: the text that a new definition begins with, in which NAME is a program and BINARY what to run of it, and of how many schedules
 	// how many slots are shown while it is typed.
 	least                  string
 	schedules, slotsOfEach int
 	of                     func(*spec.Document) *S // nil for one of the other kind
 	nameOf                 func(*S) *string
+	labels                 func(*S) *map[string]string
 	isLarge                func(*S) bool
 }
 
 func (u *UI) jobPages() *definitionPages[spec.Job] {
 	return &definitionPages[spec.Job]{
-		UI: u, service: u.service.Jobs, kind: templates.KindJob,
+		UI: u, service: u.service.Jobs, kind: templates.KindJob, removed: service.RemovedJobs,
 		note: "the forms it has had, the newest first", head: jobHead, zone: zoneOf, start: u.startJob,
 		backfill: u.backfillJob, backfilled: "backfilled", calendar: jobCalendar,
 		states: jobStates, tiers: jobTiers, row: jobRow,
-		least:     "kind: Job\nname: BINARY-job\nbinary: BINARY\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n",
+		least:     "kind: Job\nname: NAME-job\nbinary: BINARY\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n",
 		schedules: 1, slotsOfEach: 10,
 		of:      func(document *spec.Document) *spec.Job { return document.Job },
 		nameOf:  func(job *spec.Job) *string { return &job.Name },
+		labels:  func(job *spec.Job) *map[string]string { return &job.Labels },
 		isLarge: func(*spec.Job) bool { return false },
 	}
 }
 
 func (u *UI) dagPages() *definitionPages[spec.DAG] {
 	return &definitionPages[spec.DAG]{
-		UI: u, service: u.service.DAGs, kind: templates.KindDAG,
+		UI: u, service: u.service.DAGs, kind: templates.KindDAG, removed: service.RemovedDAGs,
 		note: "the forms it has had, the newest first; a wave ends on the one it began with", head: dagHead, zone: dagZone, start: u.startDAG,
 		backfill: u.backfillDAG, backfilled: "waves-asked", calendar: dagCalendar,
 		states: dagStates, row: dagRow,
@@ -70,6 +73,7 @@ func (u *UI) dagPages() *definitionPages[spec.DAG] {
 		schedules: 6, slotsOfEach: 5,
 		of:      func(document *spec.Document) *spec.DAG { return document.DAG },
 		nameOf:  func(dag *spec.DAG) *string { return &dag.Name },
+		labels:  func(dag *spec.DAG) *map[string]string { return &dag.Labels },
 		isLarge: isLarge,
 	}
 }
@@ -96,6 +100,7 @@ func (p *definitionPages[S]) register(router Router) {
 	router.GET(at+"/pause", p.pauseForm)
 	router.POST(at+"/pause", p.pause)
 	router.POST(at+"/resume", p.resume)
+	router.POST(at+"/favourite", p.favour)
 	router.GET(at+"/delete", p.deleteForm)
 	router.POST(at+"/delete", p.delete)
 }
@@ -108,6 +113,7 @@ func (p *definitionPages[S]) read(c echo.Context) (engine.Definition[S], error) 
 
 // page makes the frame of one of a definition's pages, and what stands at its head.
 func (p *definitionPages[S]) page(c echo.Context, d *engine.Definition[S], tab templates.Tab) (templates.Page, templates.Head) {
+	aboutZone(c, p.zone(d))
 	page := p.UI.page(c, p.kind.Section, d.Name)
 	page.Trail = []templates.Crumb{{Name: p.kind.Title, Href: p.kind.Address("")}, {Name: d.Name}}
 	head := templates.Head{
@@ -115,6 +121,9 @@ func (p *definitionPages[S]) page(c echo.Context, d *engine.Definition[S], tab t
 		Paused: d.Paused, PausedAt: d.PausedAt, PausedBy: d.PausedBy, PausedReason: readable([]byte(d.PausedReason)),
 		// The same for a page, another for the next: pressing the button twice asks for one run, or one wave.
 		RunKey: "page-" + strconv.FormatInt(page.Now.UnixNano(), 36),
+	}
+	if starred, err := p.UI.service.FavouriteNames(c.Request().Context(), d.Namespace, p.kind.ID()); err == nil { // the page is worth more than its star
+		head.Starred = starred[d.Name]
 	}
 	p.head(d, &head)
 	return page, head

@@ -131,16 +131,12 @@ func (p *definitionPages[S]) deleteForm(c echo.Context) error {
 
 // delete deletes nothing before the definition's name has been typed.
 func (p *definitionPages[S]) delete(c echo.Context) error {
-	ctx := c.Request().Context()
 	if typed := strings.TrimSpace(c.FormValue("confirm")); typed != c.Param("name") {
 		return p.act(c, http.StatusUnprocessableEntity, "delete", "Delete", func(view *templates.Act) {
 			view.Problem, view.Confirm = "Type the name of the "+p.kind.Noun+" as it is: nothing has been deleted.", typed
 		})
 	}
-	if err := p.service.Delete(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx), 0); err != nil {
-		return err
-	}
-	return done(c, p.kind.Address(""), "deleted")
+	return p.remove(c, p.removed, []string{c.Param("name")}, p.kind.Address(""))
 }
 
 // startOf reads what a run or a wave is started with; problem says what of it cannot be read.

@@ -16,9 +16,6 @@ import (
 // backfillListed is how many slots of a plan are listed.
 const backfillListed = 200
 
-// clockForms are how browsers write what a field of kind datetime-local holds.
-var clockForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05.000"}
-
 // backfillRange is what a user asks a backfill for.
 type backfillRange struct {
 	from, to time.Time
@@ -51,18 +48,29 @@ func (p *definitionPages[S]) backfillPage(c echo.Context, from, to string, dryRu
 	asked := backfillRange{zone: p.zone(&definition), by: service.Actor(ctx), dryRun: dryRun}
 	view := templates.Backfill{From: from, To: to, Zone: asked.zone.String()}
 	view.Page, view.Head = p.page(c, &definition, templates.TabBackfill)
+	shown := zone(c)
+	if shown.Location().String() == view.Zone {
+		view.Zone = "" // it is what all times of the page are in
+	}
 	if from == "" && to == "" && dryRun {
-		now := view.Page.Now.In(asked.zone)
-		view.From, view.To = now.Add(-24*time.Hour).Format(clockForms[1]), now.Format(clockForms[1])
+		now := view.Page.Now.Truncate(time.Minute)
+		view.From, view.To = shown.Input(now.Add(-24*time.Hour)), shown.Input(now)
 		return p.render(c, http.StatusOK, templates.BackfillPage(view))
 	}
 	var ok, okEnd bool
-	asked.from, ok = readClock(from, asked.zone)
-	asked.to, okEnd = readClock(to, asked.zone)
+	var notes [2]string
+	asked.from, notes[0], ok = typedTime(c, from)
+	asked.to, notes[1], okEnd = typedTime(c, to)
 	if !ok || !okEnd {
 		view.Problem = "Give both ends of the range, as in 2026-12-01T03:00."
 		return p.render(c, http.StatusUnprocessableEntity, templates.BackfillPage(view))
 	}
+	for i, note := range notes {
+		if note != "" && (i == 0 || note != notes[0]) {
+			view.Notes = append(view.Notes, note)
+		}
+	}
+	view.From, view.To = shown.Input(asked.from), shown.Input(asked.to) // whatever the zone was that the form names
 	plan, err := p.backfill(ctx, &definition, asked)
 	var known *service.Error
 	switch {
@@ -116,13 +124,4 @@ func (u *UI) backfillDAG(ctx context.Context, dag *engine.DAG, asked backfillRan
 
 func (b backfillRange) row(slot time.Time) templates.BackfillSlot {
 	return templates.BackfillSlot{At: slot, Local: slot.In(b.zone).Format("Mon 2006-01-02 15:04:05")}
-}
-
-func readClock(text string, zone *time.Location) (time.Time, bool) {
-	for _, form := range clockForms {
-		if at, err := time.ParseInLocation(form, text, zone); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
 }

@@ -36,13 +36,16 @@ func (p *definitionPages[S]) newForm(c echo.Context) error {
 // firstText is what a new definition begins with. The caller calls leave once it has dealt with it.
 func (p *definitionPages[S]) firstText(ctx context.Context, from, binary string, names []string) (text string, leave func(), err error) {
 	if from == "" {
-		if spec.ValidName("binary", binary) != nil {
-			binary = "hello"
-			if len(names) > 0 {
-				binary = names[0]
-			}
+		name := "hello"
+		if len(names) > 0 {
+			name = names[0]
 		}
-		return strings.ReplaceAll(p.least, "BINARY", binary), func() {}, nil
+		if reference, err := spec.ParseBinary(binary); err == nil && reference.Name != "" {
+			name = reference.Name
+		} else {
+			binary = name
+		}
+		return strings.NewReplacer("NAME", name, "BINARY", binary).Replace(p.least), func() {}, nil
 	}
 	definition, err := p.service.Get(ctx, namespaceOf(ctx), from)
 	if err != nil {
@@ -127,7 +130,7 @@ func (p *definitionPages[S]) save(c echo.Context) error {
 	if err != nil {
 		return p.refuseError(c, form, document, err)
 	}
-	return done(c, p.kind.Address("/"+definition.Name), saved(change))
+	return saved(c, p.kind.Address("/"+definition.Name), change)
 }
 
 // revisionOf is the one that a form was filled from.
@@ -143,15 +146,17 @@ func revisionOf(c echo.Context) int64 {
 	return revision
 }
 
-func saved(change service.Change) string {
-	switch change {
-	case service.Created:
-		return "created"
-	case service.Unchanged:
-		return "unchanged"
-	default:
-		return "saved"
+// saved leads to the definition: the script of the form, which has sent it without leaving the page, is told where that is.
+func saved(c echo.Context, path string, change service.Change) error {
+	notice := "saved"
+	if change == service.Created || change == service.Unchanged {
+		notice = string(change)
 	}
+	if !refreshes(c) {
+		return done(c, path, notice)
+	}
+	c.Response().Header().Set("HX-Redirect", noticed(path, notice))
+	return c.NoContent(http.StatusNoContent)
 }
 
 // refuse shows the form again, with what is wrong.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,11 +19,15 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-const definitionsPerPage = 50
+const (
+	definitionsPerPage = 50
+	// stateFavourite narrows a list to what its reader has starred.
+	stateFavourite = "favourite"
+)
 
 var (
-	jobStates = options(service.StateFailing, service.StateLate, service.StatePaused)
-	dagStates = options(service.StateRunning, service.StateFailing, service.StatePaused)
+	jobStates = options(stateFavourite, service.StateFailing, service.StateLate, service.StatePaused)
+	dagStates = options(stateFavourite, service.StateRunning, service.StateFailing, service.StatePaused)
 	jobTiers  = options(spec.TierLight, spec.TierMedium, spec.TierHeavy)
 	orders    = options(service.ByName, service.ByNext, service.ByLast, service.ByFailures)
 )
@@ -43,7 +48,10 @@ func (p *definitionPages[S]) list(c echo.Context) error {
 	if n, err := strconv.Atoi(c.QueryParam(noticeCount)); err == nil {
 		view.Page.Notice = p.kind.ManyDone(c.QueryParam(noticeParameter), n)
 	}
-	query := p.query(c, &view)
+	query, err := p.query(c.Request().Context(), c.QueryParams(), &view)
+	if err != nil {
+		return err
+	}
 	list, err := p.service.Page(c.Request().Context(), query)
 	if errors.Is(err, engine.ErrCursor) {
 		view.Problem = "That page of the list no longer exists; this is the first page."
@@ -53,24 +61,33 @@ func (p *definitionPages[S]) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	removing, err := p.UI.service.Removing(c.Request().Context(), query.Namespace, p.removed)
+	if err != nil {
+		return err
+	}
 	view.Pager, view.Partial, view.First = pager(c, query.Cursor, list.Next), list.Partial, list.First
 	for i := range list.Entries {
-		entry := &list.Entries[i]
-		row := templates.DefinitionRow{
-			Name: entry.Definition.Name, Next: entry.Next, Paused: entry.Definition.Paused, Failures: entry.Health.Failures, Late: entry.Health.Late,
-			Rate: rate(entry.Health.Succeeded, entry.Health.Ended), RateOf: entry.Health.Ended,
-		}
-		p.row(entry, &row)
+		row := p.viewRow(&list.Entries[i])
+		row.Starred, row.Removing = view.Starred[row.Name], removing[row.Name]
 		view.Rows = append(view.Rows, row)
 	}
 	return p.show(c, templates.DefinitionsPage(view), templates.DefinitionsPart(view))
 }
 
+func (p *definitionPages[S]) viewRow(entry *service.Entry[S]) templates.DefinitionRow {
+	row := templates.DefinitionRow{
+		Name: entry.Definition.Name, Next: entry.Next, Paused: entry.Definition.Paused, Failures: entry.Health.Failures, Late: entry.Health.Late,
+		Rate: rate(entry.Health.Succeeded, entry.Health.Ended), RateOf: entry.Health.Ended,
+	}
+	p.row(entry, &row)
+	return row
+}
+
 // query reads the form. What it does not understand it leaves out, and says so.
-func (p *definitionPages[S]) query(c echo.Context, view *templates.Definitions) service.ListQuery {
+func (p *definitionPages[S]) query(ctx context.Context, values url.Values, view *templates.Definitions) (service.ListQuery, error) {
 	form := &view.Filter
 	*form = templates.ListFilter{
-		Text: c.QueryParam("q"), Label: c.QueryParam("label"), State: c.QueryParam("state"), Tier: c.QueryParam("tier"), Order: c.QueryParam("order"),
+		Text: values.Get("q"), Label: values.Get("label"), State: values.Get("state"), Tier: values.Get("tier"), Order: values.Get("order"),
 		States: p.states, Tiers: p.tiers,
 	}
 	for _, field := range []struct {
@@ -83,10 +100,18 @@ func (p *definitionPages[S]) query(c echo.Context, view *templates.Definitions) 
 			view.Problem, *field.value = "The "+field.name+" is unknown and was ignored.", ""
 		}
 	}
-	return service.ListQuery{
-		Namespace: namespaceOf(c.Request().Context()), Text: form.Text, Label: form.Label, Tier: spec.Tier(form.Tier), State: service.State(form.State),
-		Order: service.Order(form.Order), Cursor: c.QueryParam("cursor"), Limit: definitionsPerPage, Health: true,
+	query := service.ListQuery{
+		Namespace: namespaceOf(ctx), Text: form.Text, Label: form.Label, Tier: spec.Tier(form.Tier), State: service.State(form.State),
+		Order: service.Order(form.Order), Cursor: values.Get("cursor"), Limit: definitionsPerPage, Health: true,
 	}
+	var err error
+	if view.Starred, err = p.UI.service.FavouriteNames(ctx, query.Namespace, p.kind.ID()); err != nil {
+		return query, err
+	}
+	if form.State == stateFavourite {
+		query.State, query.Only = "", view.Starred
+	}
+	return query, nil
 }
 
 func jobRow(entry *service.Entry[spec.Job], row *templates.DefinitionRow) {
@@ -219,7 +244,7 @@ func pager(c echo.Context, cursor, next string) templates.Pager {
 	at := func(cursor string) string {
 		query := url.Values{}
 		for name, values := range c.QueryParams() {
-			if name != "cursor" && name != noticeParameter && name != noticeCount && values[0] != "" {
+			if name != "cursor" && !slices.Contains(saidOnce, name) && values[0] != "" {
 				query[name] = values
 			}
 		}
@@ -244,8 +269,9 @@ func pager(c echo.Context, cursor, next string) templates.Pager {
 // here is the address of the page that is shown, without what it says only once.
 func here(c echo.Context) string {
 	query := c.Request().URL.Query()
-	query.Del(noticeParameter)
-	query.Del(noticeCount)
+	for _, name := range saidOnce {
+		query.Del(name)
+	}
 	if len(query) == 0 {
 		return c.Request().URL.Path
 	}

@@ -73,6 +73,10 @@ func TestSeveralJobsAreDeletedOnceTheirNumberIsTyped(t *testing.T) {
 	if body := response.Body.String(); response.Code != http.StatusConflict || !strings.Contains(body, "2 of 3 jobs deleted") || !strings.Contains(body, "It does not exist any more.") {
 		t.Errorf("with one that is gone: %d: %s", response.Code, body)
 	}
+	if !strings.Contains(response.Body.String(), "2 jobs are deleted in ten seconds.") {
+		t.Error("it cannot be undone")
+	}
+	s.remove(t)
 	if _, err := s.Jobs.Get(t.Context(), "default", "many-b"); err == nil {
 		t.Error("it is there still")
 	}

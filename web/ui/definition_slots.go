@@ -51,6 +51,8 @@ func (p *definitionPages[S]) slots(c echo.Context) error {
 		return p.show(c, templates.CalendarPage(view), templates.CalendarPage(view))
 	}
 	view.Root, view.Roots = from.root, from.roots
+	aboutZone(c, from.zone) // a root may have a zone of its own
+	from.zone = zone(c).Location()
 	month := view.Page.Now.In(from.zone)
 	chosen, chosenErr := time.ParseInLocation(dayForm, c.QueryParam("day"), from.zone)
 	if chosenErr == nil {
@@ -64,7 +66,7 @@ func (p *definitionPages[S]) slots(c echo.Context) error {
 			month = asked
 		}
 	}
-	calendar, err := p.service.Calendar(ctx, &definition, from.root, month)
+	calendar, err := p.service.Calendar(ctx, &definition, from.root, month, from.zone)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ const (
 	outliersListed = 3
 )
 
-func durationChart(statistics *service.Statistics) templates.Chart {
-	chart := spanChart(statistics.Marks, statistics.Duration, func(mark *engine.RunMark) (time.Duration, bool) {
+func durationChart(statistics *service.Statistics, zone templates.Zone) templates.Chart {
+	chart := spanChart(statistics.Marks, statistics.Duration, zone, func(mark *engine.RunMark) (time.Duration, bool) {
 		took, ok := mark.Took()
 		return took, ok && mark.Status != engine.StatusCancelled
 	})
@@ -26,8 +26,8 @@ func durationChart(statistics *service.Statistics) templates.Chart {
 	return chart
 }
 
-func lagChart(statistics *service.Statistics) templates.Chart {
-	chart := spanChart(statistics.Marks, statistics.Lag, (*engine.RunMark).Lag)
+func lagChart(statistics *service.Statistics, zone templates.Zone) templates.Chart {
+	chart := spanChart(statistics.Marks, statistics.Lag, zone, (*engine.RunMark).Lag)
 	chart.Name, chart.Words = "Start lag", chartWords("after its slot each began", statistics.Lag)
 	return chart
 }
@@ -43,7 +43,9 @@ func chartWords(what string, spread service.Spread) string {
 }
 
 // spanChart draws a span of each run, the oldest first.
-func spanChart(marks []engine.RunMark, spread service.Spread, span func(*engine.RunMark) (time.Duration, bool)) templates.Chart {
+func spanChart(
+	marks []engine.RunMark, spread service.Spread, zone templates.Zone, span func(*engine.RunMark) (time.Duration, bool),
+) templates.Chart {
 	if spread.Count == 0 {
 		return templates.Chart{}
 	}
@@ -69,7 +71,7 @@ func spanChart(marks []engine.RunMark, spread service.Spread, span func(*engine.
 		}
 		dot := templates.Dot{
 			Run: p.mark.ID, Status: p.mark.Status.String(), Height: float64(p.span) / top, At: 0.5,
-			Words: fmt.Sprintf("%s, %s, %s UTC", templates.Span(p.span), p.mark.Status, at.UTC().Format(time.DateTime)),
+			Words: fmt.Sprintf("%s, %s, %s", templates.Span(p.span), p.mark.Status, zone.Words(at)),
 		}
 		if len(points) > 1 {
 			dot.At = float64(i) / float64(len(points)-1)

@@ -53,7 +53,7 @@ func (u *UI) jobShow(c echo.Context) error {
 	}
 	view.Strip = viewMarks(statistics.Marks, stripShown)
 	view.Rate, view.RateOf = rate(statistics.Succeeded, statistics.Ended), statistics.Ended
-	view.Duration, view.Lag = durationChart(&statistics), lagChart(&statistics)
+	view.Duration, view.Lag = durationChart(&statistics, zone(c)), lagChart(&statistics, zone(c))
 
 	runs, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespaceOf(ctx), JobUID: job.UID, Limit: runsShown})
 	if err != nil {

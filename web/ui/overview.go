@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,7 +29,8 @@ func (u *UI) overview(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	timeline, err := u.service.Timeline(ctx, namespaceOf(ctx))
+	window := overviewWindow(u.now().Truncate(time.Minute)) // the chart stands still between
+	tides, err := u.service.Tides(ctx, namespaceOf(ctx), window, overviewBucket)
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,16 @@ func (u *UI) overview(c echo.Context) error {
 	if err := u.overviewConcerns(c, now.Concerns, &view); err != nil {
 		return err
 	}
-	view.Timeline = viewTimeline(&timeline)
+	view.Tides = viewTides(&tides, window, zone(c), runsWithin)
+	jobs, err := u.jobPages().favouriteRows(ctx)
+	if err != nil {
+		return err
+	}
+	dags, err := u.dagPages().favouriteRows(ctx)
+	if err != nil {
+		return err
+	}
+	view.Favourites = slices.Concat(jobs, dags)
 	return u.show(c, templates.OverviewPage(view), templates.OverviewPart(view))
 }
 

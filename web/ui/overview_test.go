@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
@@ -94,13 +95,19 @@ func TestDismissedRunNeedsNoAttention(t *testing.T) {
 	}
 }
 
-func TestThemeIsKeptInACookie(t *testing.T) {
+func TestThemeIsKeptInTheProfileAndInACookie(t *testing.T) {
 	s := newSite(t)
 	response := s.ask(t, http.MethodPost, "/theme", url.Values{"theme": {"dark"}}, "Referer", "http://localhost/runs?status=bad&done=saved")
 	if to := response.Header().Get("Location"); response.Code != http.StatusSeeOther || to != "/runs?status=bad" {
 		t.Fatalf("%d, to %q", response.Code, to)
 	}
 	cookie := response.Result().Cookies()[0]
+	if page := s.see(t, "/runs"); !strings.Contains(page, `data-theme="dark"`) {
+		t.Error("the profile does not keep it for another browser")
+	}
+	if err := profile(t, s, service.Profile{}); err != nil {
+		t.Fatal(err)
+	}
 	if page := s.see(t, "/runs", "Cookie", cookie.Name+"="+cookie.Value); !strings.Contains(page, `data-theme="dark"`) || !strings.Contains(page, `value="dark" aria-pressed="true"`) {
 		t.Error("the page is not dark")
 	}

@@ -30,7 +30,8 @@ func refreshes(c echo.Context) bool { return c.Request().Header.Get("HX-Request"
 func (u *UI) render(c echo.Context, status int, component templ.Component) error {
 	var out bytes.Buffer
 	// A page about a request that was given up, or of a stream that could not begin, is rendered all the same.
-	if err := component.Render(templates.WithMay(context.WithoutCancel(c.Request().Context()), mayOf(c)), &out); err != nil {
+	ctx := templates.WithZone(templates.WithMay(context.WithoutCancel(c.Request().Context()), mayOf(c)), zone(c))
+	if err := component.Render(ctx, &out); err != nil {
 		return fmt.Errorf("render %s: %w", c.Path(), err)
 	}
 	return c.HTMLBlob(status, out.Bytes())
@@ -42,12 +43,15 @@ const noticeParameter = "done"
 // noticeCount goes with it where the notice says to how many it was done.
 const noticeCount = "n"
 
+// saidOnce are the parameters that are no part of a page's address.
+var saidOnce = []string{noticeParameter, noticeCount, undoParameter}
+
 // notices are what pages say of the action that led to them.
 var notices = map[string]string{ //nolint:gosec // these are words for pages, no credentials
 	"created":    "Created. Its first slots are below.",
 	"saved":      "Saved.",
 	"unchanged":  "Nothing has changed.",
-	"deleted":    "Deleted. Its history is kept.",
+	"kept":       "Undone. Nothing was deleted.",
 	"paused":     "Paused. Running runs continue.",
 	"resumed":    "Resumed.",
 	"restored":   "Restored, as a new generation.",
@@ -58,6 +62,7 @@ var notices = map[string]string{ //nolint:gosec // these are words for pages, no
 	"wave-resumed": "Resuming. Tasks that succeeded keep their results; the others run again.",
 	"waves-asked":  "Backfill started: the waves run one after another, the oldest first.",
 	"marked":       "The task is being marked.",
+	"cleared":      "The task runs again.",
 
 	"drains":  "Draining. Within seconds it takes no new runs; running ones finish.",
 	"goes-on": "Resumed. It takes runs again within seconds.",
@@ -84,6 +89,9 @@ var notices = map[string]string{ //nolint:gosec // these are words for pages, no
 	"silence-ended":  "The silence has ended.",
 	"rules-set":      "The rules are saved. They hold within about ten seconds.",
 
+	"profile-set":   "Saved.",
+	"retention-set": "Saved. What is older goes within the next minutes.",
+
 	"password-changed": "Your password is changed. Sign in with the new one.",
 	"session-ended":    "The session has ended.",
 	"sessions-ended":   "All other sessions have ended.",
@@ -100,10 +108,15 @@ var notices = map[string]string{ //nolint:gosec // these are words for pages, no
 
 // done answers an action: go to path, and say there what was done.
 func done(c echo.Context, path, notice string) error {
-	if notice != "" {
-		path += "?" + url.Values{noticeParameter: {notice}}.Encode()
+	return c.Redirect(http.StatusSeeOther, noticed(path, notice))
+}
+
+// noticed is the address of a page that says what was done; "" says nothing.
+func noticed(path, notice string) string {
+	if notice == "" {
+		return path
 	}
-	return c.Redirect(http.StatusSeeOther, path)
+	return path + "?" + url.Values{noticeParameter: {notice}}.Encode()
 }
 
 // mayOf is what the reader of a page may do in the namespace that it shows: only that is offered.

@@ -28,25 +28,14 @@ func (u *UI) runDiff(c echo.Context) error {
 	view := templates.RunDiff{
 		Page: u.page(c, templates.SectionRuns, "Difference of "+diff.A.Label()+" and "+diff.B.Label()), Exact: exact,
 		A: diffSide(&diff.A, "Left", a), B: diffSide(&diff.B, "Right", b),
-		Removed: diff.Output.Removed, Added: diff.Output.Added,
+		Output: viewLineDiff(&diff.Output), Notes: diffNotes(&diff.Output, exact),
 		Choose: "/runs/diff?" + url.Values{"b": {diff.B.ID}}.Encode(),
 		Other:  diffURL(a, b, !exact), Swap: diffURL(diff.B.ID, diff.A.ID, exact),
 	}
 	if diff.A.Label() == diff.B.Label() {
 		view.Page.Title = "Difference of two runs of " + diff.A.Label()
 	}
-	for _, field := range diff.Fields {
-		shown := templates.DiffField{Name: field.Name, A: field.A, B: field.B}
-		if field.Differs {
-			view.Fields = append(view.Fields, shown)
-		} else {
-			view.Same = append(view.Same, shown)
-		}
-	}
-	view.Notes = diffNotes(&diff.Output, exact)
-	for i := range diff.Output.Rows {
-		view.Rows = append(view.Rows, diffRow(&diff.Output.Rows[i]))
-	}
+	view.Fields, view.Same = viewFields(diff.Fields)
 	return u.show(c, templates.DiffPage(view), nil)
 }
 
@@ -99,7 +88,7 @@ func diffSide(run *engine.Run, words, asked string) templates.DiffSide {
 }
 
 // diffNotes say what of the outputs was compared.
-func diffNotes(output *service.OutputDiff, exact bool) (notes []string) {
+func diffNotes(output *service.LineDiff, exact bool) (notes []string) {
 	if output.Missing != "" {
 		return []string{"The outputs are not compared: " + output.Missing}
 	}
@@ -121,10 +110,28 @@ func diffNotes(output *service.OutputDiff, exact bool) (notes []string) {
 	return notes
 }
 
-func diffRow(row *service.DiffRow) templates.DiffRow {
-	view := templates.DiffRow{Kind: string(row.Kind), A: row.LineA, B: row.LineB, Gap: row.Gap, TextA: plain(row.TextA), TextB: plain(row.TextB)}
-	if row.Differs() {
-		view.Kind = "numbers"
+// viewFields parts what differs from what does not.
+func viewFields(fields []service.FieldDiff) (differ, same []templates.DiffField) {
+	for _, field := range fields {
+		shown := templates.DiffField{Name: field.Name, A: field.A, B: field.B}
+		if field.Differs {
+			differ = append(differ, shown)
+		} else {
+			same = append(same, shown)
+		}
+	}
+	return differ, same
+}
+
+func viewLineDiff(diff *service.LineDiff) templates.LineDiff {
+	view := templates.LineDiff{Removed: diff.Removed, Added: diff.Added, Missing: diff.Missing != ""}
+	for i := range diff.Rows {
+		row := &diff.Rows[i]
+		shown := templates.DiffRow{Kind: string(row.Kind), A: row.LineA, B: row.LineB, Gap: row.Gap, TextA: plain(row.TextA), TextB: plain(row.TextB)}
+		if row.Differs() {
+			shown.Kind = "numbers"
+		}
+		view.Rows = append(view.Rows, shown)
 	}
 	return view
 }

@@ -19,9 +19,6 @@ const runsPerPage = 50
 // badStatus stands for all final statuses that may need a user's attention.
 const badStatus = "bad"
 
-// formTime is how browsers write an instant in a form.
-const formTime = "2006-01-02T15:04"
-
 // spans are what the list of runs can be narrowed to.
 var spans = []templates.Option{
 	{Value: "1h", Name: "in the last hour"}, {Value: "24h", Name: "in the last 24 hours"},
@@ -44,12 +41,12 @@ func (u *UI) runList(c echo.Context) error {
 	view.SearchAll = outputsURL(filter.Job, filter.DAG, "")
 	view.Rows, view.Pager = u.viewLiving(ctx, runs), pager(c, filter.Cursor, next)
 	if next != "" && len(runs) < filter.Limit {
-		view.Looked = looked(next, len(runs))
+		view.Looked = looked(next, len(runs), zone(c))
 	}
 	if filter.Cursor == "" {
 		view.Live = here(c) // older pages do not change
 		if filter.Job != "" {
-			if view.WhyNot, err = u.whyNot(ctx, &filter, len(runs) > 0); err != nil {
+			if view.WhyNot, err = u.whyNot(ctx, &filter, len(runs) > 0, zone(c)); err != nil {
 				return err
 			}
 		}
@@ -58,7 +55,7 @@ func (u *UI) runList(c echo.Context) error {
 }
 
 // looked says how far a search for rare runs has come: each page looks at a bounded part of the history.
-func looked(next string, found int) string {
+func looked(next string, found int, zone templates.Zone) string {
 	words := "These are all so far"
 	if found == 0 {
 		words = "Nothing so far"
@@ -67,7 +64,7 @@ func looked(next string, found int) string {
 	if err != nil || cursor.At.IsZero() {
 		return words + ": only a part of the history has been searched."
 	}
-	return words + ": the history has been searched back to " + cursor.At.UTC().Format("2006-01-02 15:04:05") + " UTC."
+	return words + ": the history has been searched back to " + zone.Words(cursor.At) + "."
 }
 
 // runFilter reads the form. What it does not understand it leaves out, and says so.
@@ -102,10 +99,14 @@ func (u *UI) runFilter(c echo.Context, view *templates.Runs) engine.RunFilter {
 		if *end.given == "" {
 			continue
 		}
-		at, err := time.Parse(formTime, (*end.given)[:min(len(*end.given), len(formTime))])
-		if err != nil {
-			view.Problem, *end.given = "The time is invalid and was ignored: write it as 2026-11-21T09:30, in UTC.", ""
+		at, note, ok := typedTime(c, *end.given)
+		if !ok {
+			view.Problem, *end.given = "The time is invalid and was ignored: write it as 2026-11-21T09:30.", ""
 			continue
+		}
+		*end.given = zone(c).Input(at) // whatever the zone was that the address names
+		if note != "" {
+			view.Notes = append(view.Notes, note)
 		}
 		if at.After(*end.at) {
 			*end.at = at

@@ -49,12 +49,14 @@ func (u *UI) outputSearch(c echo.Context) error {
 		return u.show(c, templates.OutputsPage(view), nil)
 	}
 	if view.Until != "" {
-		at, err := time.Parse(formTime, view.Until)
-		if err != nil {
-			view.Problem = "The time is invalid: write it as 2026-11-21T09:30, in UTC."
+		at, note, ok := typedTime(c, view.Until)
+		if !ok {
+			view.Problem = "The time is invalid: write it as 2026-11-21T09:30."
 			return u.show(c, templates.OutputsPage(view), nil)
 		}
-		filter.Until = at
+		if filter.Until, view.Until = at, zone(c).Input(at); note != "" {
+			view.Notes = append(view.Notes, note)
+		}
 	}
 	found, err := u.service.SearchRuns(ctx, service.RunSearch{Filter: filter, Text: view.Text, Errors: view.Errors})
 	if errors.Is(err, engine.ErrCursor) {
@@ -68,7 +70,7 @@ func (u *UI) outputSearch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view.Searched, view.Looked = true, searchedWords(&found)
+	view.Searched, view.Looked = true, searchedWords(&found, zone(c))
 	search := url.Values{"find": {view.Text}}
 	if view.Errors {
 		search = url.Values{"errors": {"1"}}
@@ -94,13 +96,13 @@ func (u *UI) outputSearch(c echo.Context) error {
 }
 
 // searchedWords says how much was searched, and why no more.
-func searchedWords(found *service.FoundRuns) string {
+func searchedWords(found *service.FoundRuns, zone templates.Zone) string {
 	words := "Searched " + templates.Plural(int64(found.Runs), "run", "runs") + ", " + templates.Size(found.Bytes)
 	if found.Stopped == "" {
 		return words + ": these are all."
 	}
 	if !found.Reached.IsZero() {
-		words += ", back to " + found.Reached.UTC().Format("2006-01-02 15:04:05") + " UTC"
+		words += ", back to " + zone.Words(found.Reached)
 	}
 	return words + ". It stopped there: " + found.Stopped + "."
 }

@@ -76,7 +76,7 @@ func (u *UI) addContext(ctx context.Context, run *engine.Run, view *templates.Ru
 		return err
 	}
 	view.Definition = viewDefinition(run, &definition, known)
-	view.Unserved = u.service.NobodyRuns(ctx, run)
+	view.Unserved = u.service.UnschedulableReason(ctx, run)
 	if view.Effects, err = u.viewEffects(ctx, run); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 const notFiredShown = 5
 
 // whyNot reports why a job did not run in the time that is looked at; nil if there is nothing to show.
-func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*templates.WhyNot, error) {
+func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool, zone templates.Zone) (*templates.WhyNot, error) {
 	job, err := u.service.Jobs.Get(ctx, filter.Namespace, filter.Job)
 	var known *service.Error
 	if errors.As(err, &known) && known.Kind == service.KindNotFound {
@@ -43,7 +43,7 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 	}
 	switch {
 	case job.Paused:
-		why.Lines = append(why.Lines, fmt.Sprintf("It has been paused since %s UTC, by %s.", job.PausedAt.UTC().Format("2006-01-02 15:04:05"), job.PausedBy))
+		why.Lines = append(why.Lines, fmt.Sprintf("It has been paused since %s, by %s.", zone.Words(job.PausedAt), job.PausedBy))
 	case job.Spec.Manual() && job.Spec.Triggers.Starts():
 		why.Lines = append(why.Lines, "It has no schedule: it runs when an event triggers it, or manually.")
 	case job.Spec.Manual():
@@ -58,7 +58,7 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 		}
 	}
 	if filter.Since.Before(job.CreatedAt) && !filter.Since.IsZero() {
-		why.Lines = append(why.Lines, fmt.Sprintf("It was created at %s UTC.", job.CreatedAt.UTC().Format("2006-01-02 15:04:05")))
+		why.Lines = append(why.Lines, fmt.Sprintf("It was created at %s.", zone.Words(job.CreatedAt)))
 	}
 	return why, nil
 }

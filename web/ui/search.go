@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -53,6 +54,13 @@ func (u *UI) searchItems(ctx context.Context, found *service.Found) ([]templates
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	stars, err := u.service.Favourites(ctx, namespaceOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	starred := func(kind templates.SearchKind, name string) bool {
+		return slices.Contains(stars, service.Favourite{Kind: string(kind), Name: name})
+	}
 	items := []templates.SearchItem{}
 	for i := range jobs {
 		if job := &jobs[i]; job.Name != "" {
@@ -60,7 +68,7 @@ func (u *UI) searchItems(ctx context.Context, found *service.Found) ([]templates
 			if job.Paused {
 				detail = "paused; " + detail
 			}
-			items = append(items, templates.SearchItem{Kind: templates.SearchJob, Name: job.Name, Detail: detail, Href: "/jobs/" + job.Name, Paused: job.Paused})
+			items = append(items, templates.SearchItem{Kind: templates.SearchJob, Name: job.Name, Detail: detail, Href: "/jobs/" + job.Name, Paused: job.Paused, Favourite: starred(templates.SearchJob, job.Name)})
 		}
 	}
 	for i := range found.DAGs {
@@ -69,18 +77,37 @@ func (u *UI) searchItems(ctx context.Context, found *service.Found) ([]templates
 		if dag.Paused {
 			detail = "paused; " + detail
 		}
-		items = append(items, templates.SearchItem{Kind: templates.SearchDAG, Name: dag.Name, Detail: detail, Href: "/dags/" + dag.Name, Paused: dag.Paused})
+		items = append(items, templates.SearchItem{Kind: templates.SearchDAG, Name: dag.Name, Detail: detail, Href: "/dags/" + dag.Name, Paused: dag.Paused, Favourite: starred(templates.SearchDAG, dag.Name)})
 	}
 	for i := range found.Runs {
 		run := viewRun(&found.Runs[i])
 		items = append(items, templates.SearchItem{
 			Kind: templates.SearchRun, Name: found.Runs[i].Label(), Detail: strings.ReplaceAll(run.Status, "_", " "), At: run.Created, Href: "/runs/" + run.ID,
+			Can: runCan(&found.Runs[i]),
 		})
 	}
 	for _, name := range found.Binaries {
 		items = append(items, templates.SearchItem{Kind: templates.SearchBinary, Name: name, Href: "/binaries/" + url.PathEscape(name)})
 	}
+	for i := range found.Executors {
+		row := viewExecutor(&found.Executors[i])
+		row.LastOf = lastTiers(found.Fleet, &found.Executors[i])
+		items = append(items, templates.SearchItem{
+			Kind: templates.SearchExecutor, Name: row.ID, Detail: row.State + ", tier " + strings.Join(row.Tiers, ", "), Href: "/executors#executor-" + row.ID, Can: row.Can(), Ask: row.Question(),
+		})
+	}
 	return items, nil
+}
+
+// runCan is what can be done to a run now, as its page offers it.
+func runCan(run *engine.Run) []string {
+	switch {
+	case !run.Status.Terminal():
+		return []string{"cancel"}
+	case run.Status.CanRetry() && run.Status != engine.StatusCancelled: // the page of a cancelled run asks first
+		return []string{"retry"}
+	}
+	return nil
 }
 
 // shortcuts lists the keys: as a page, and as a part of one for the dialog.

@@ -18,6 +18,11 @@ import (
 
 func (u *UI) settingsRoutes(router Router) {
 	router.GET(templates.SettingsPath, u.settings)
+	router.POST("/settings/profile", u.profileSet)
+	router.GET(templates.TokensPath, u.tokens)
+	router.GET(templates.RetentionPath, u.retention)
+	router.POST(templates.RetentionPath, u.retentionChange)
+	router.GET(templates.AboutPath, u.about)
 	router.POST("/settings/password", u.passwordChange)
 	router.POST("/settings/sessions/end", u.sessionsEndOthers)
 	router.POST("/settings/sessions/:id/end", u.sessionEnd)
@@ -46,15 +51,30 @@ func formProblem(err error) (text string, status int, is bool) {
 }
 
 func (u *UI) settings(c echo.Context) error {
-	return u.settingsPage(c, http.StatusOK, templates.Settings{Token: templates.TokenForm{Expires: "90d"}})
+	return u.settingsPage(c, http.StatusOK, templates.Settings{Zone: u.profile(c).Zone})
+}
+
+func (u *UI) tokens(c echo.Context) error {
+	return u.tokensPage(c, http.StatusOK, templates.Settings{Token: templates.TokenForm{Expires: "90d"}})
+}
+
+// tokensPage shows the page with what a form left in view.
+func (u *UI) tokensPage(c echo.Context, status int, view templates.Settings) error {
+	view.Page, view.Name = u.page(c, templates.SectionTokens, "API tokens"), access.From(c.Request().Context()).Name
+	view.Token.Namespaces = view.Page.Namespaces
+	tokens, err := u.service.Tokens(c.Request().Context(), false)
+	if err != nil {
+		return err
+	}
+	view.Tokens = tokenRows(tokens)
+	return u.render(c, status, templates.TokensPage(view))
 }
 
 // settingsPage shows the page with what a form left in view.
 func (u *UI) settingsPage(c echo.Context, status int, view templates.Settings) error {
 	ctx := c.Request().Context()
 	me := access.From(ctx)
-	view.Page, view.Name, view.Grants = u.page(c, templates.SectionAccount, "Your account"), me.Name, grantRows(me.Grants)
-	view.Token.Namespaces = view.Page.Namespaces
+	view.Page, view.Name, view.Grants = u.page(c, templates.SectionAccount, "Profile"), me.Name, grantRows(me.Grants)
 	switch me.Kind {
 	case access.KindUser:
 		user, err := u.service.User(ctx, me.User)
@@ -74,11 +94,6 @@ func (u *UI) settingsPage(c echo.Context, status int, view templates.Settings) e
 	if view.Sessions, err = u.sessionRows(ctx, ""); err != nil {
 		return err
 	}
-	tokens, err := u.service.Tokens(ctx, false)
-	if err != nil {
-		return err
-	}
-	view.Tokens = tokenRows(tokens)
 	return u.render(c, status, templates.SettingsPage(view))
 }
 
@@ -133,7 +148,7 @@ func (u *UI) passwordChange(c echo.Context) error {
 		_, err = u.service.ChangeUser(ctx, access.From(ctx).User, access.UserChange{Password: &password}, current)
 	}
 	if text, status, is := formProblem(err); is {
-		return u.settingsPage(c, status, templates.Settings{PasswordProblem: text})
+		return u.settingsPage(c, status, templates.Settings{PasswordProblem: text, Zone: u.profile(c).Zone})
 	}
 	if err != nil {
 		return err
@@ -178,12 +193,12 @@ func (u *UI) tokenCreate(c echo.Context) error {
 		secret, _, err = u.service.CreateToken(ctx, made)
 	}
 	if text, status, is := formProblem(err); is {
-		return u.settingsPage(c, status, templates.Settings{TokenProblem: text, Token: form})
+		return u.tokensPage(c, status, templates.Settings{TokenProblem: text, Token: form})
 	}
 	if err != nil {
 		return err
 	}
-	return u.settingsPage(c, http.StatusCreated, templates.Settings{
+	return u.tokensPage(c, http.StatusCreated, templates.Settings{
 		Made: &templates.MadeToken{Name: access.PlainName(made.Name), Secret: secret}, Token: templates.TokenForm{Expires: "90d"},
 	})
 }
@@ -230,5 +245,5 @@ func (u *UI) tokenRevoke(c echo.Context) error {
 	if err := u.service.RevokeToken(c.Request().Context(), c.Param("id")); err != nil {
 		return err
 	}
-	return done(c, templates.SettingsPath, "token-revoked")
+	return done(c, templates.TokensPath, "token-revoked")
 }

@@ -8,12 +8,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 const (
 	themeCookie = "tidewheel_theme"
-	themeKept   = 365 * 24 * time.Hour
+	choiceKept  = 365 * 24 * time.Hour
 )
 
 // theme is what the reader has chosen. The server knows it, so that no page shows the other one first.
@@ -25,15 +27,29 @@ func theme(c echo.Context) templates.Theme {
 	return templates.ParseTheme(cookie.Value)
 }
 
-// themeChoose keeps the choice in a cookie and leads back to the page that it was made on.
+// themeChoose keeps the choice in the reader's profile and in a cookie, for pages before signing in, and leads back to the page that
+// it was made on.
 func (u *UI) themeChoose(c echo.Context) error {
 	chosen := templates.ParseTheme(c.FormValue("theme"))
-	cookie := &http.Cookie{Name: themeCookie, Value: string(chosen), Path: "/", MaxAge: int(themeKept / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https"} //nolint:gosec // as the session, it is secure where TLS is spoken
-	if chosen == templates.ThemeSystem {
+	if access.From(c.Request().Context()).Name != "" {
+		if _, err := u.service.SetProfile(c.Request().Context(), func(profile *service.Profile) { profile.Theme = string(chosen) }); err != nil {
+			return err
+		}
+	}
+	keepChoice(c, themeCookie, string(chosen))
+	return c.Redirect(http.StatusSeeOther, cameFrom(c.Request()))
+}
+
+// keepChoice keeps in a cookie what the reader has chosen of the looks of the pages; "" forgets it.
+func keepChoice(c echo.Context, name, value string) {
+	cookie := &http.Cookie{ //nolint:gosec // as the session, it is secure where TLS is spoken
+		Name: name, Value: value, Path: "/", MaxAge: int(choiceKept / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: c.Scheme() == "https",
+	}
+	if value == "" {
 		cookie.MaxAge = -1
 	}
 	c.SetCookie(cookie)
-	return c.Redirect(http.StatusSeeOther, cameFrom(c.Request()))
 }
 
 // cameFrom is the page of this server that a form was sent from; the overview if that is not known.
@@ -43,6 +59,8 @@ func cameFrom(r *http.Request) string {
 		return "/"
 	}
 	query := from.Query()
-	query.Del(noticeParameter)
+	for _, name := range saidOnce {
+		query.Del(name)
+	}
 	return (&url.URL{Path: from.Path, RawQuery: query.Encode()}).String()
 }

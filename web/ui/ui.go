@@ -26,7 +26,10 @@ type Config struct {
 	PublicURL string
 	// TraceURL is where a trace is seen, with {trace} for its id; "" for nowhere.
 	TraceURL string
-	Now      func() time.Time // default time.Now
+	// Parts say what the server is made of, and Kept how long it keeps what; the first of these are runs.
+	Parts []templates.Part
+	Kept  []templates.Kept
+	Now   func() time.Time // default time.Now
 	// Patience is how long a reader may take nothing of an output; default 1 minute.
 	Patience time.Duration
 }
@@ -83,8 +86,14 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	router.POST("/waves/:id/cancel", acted("/waves/", "cancelled", u.service.CancelWave))
 	router.POST("/waves/:id/resume", acted("/waves/", "wave-resumed", u.service.ResumeWave))
 	router.GET("/waves/:id/task", u.waveTask)
+	router.GET("/waves/:id/clear", u.waveClearForm)
+	router.POST("/waves/:id/clear", u.waveClear)
 	router.GET("/waves/:id/mark", u.waveMarkForm)
 	router.POST("/waves/:id/mark", u.waveMark)
+
+	router.GET("/timeline", u.timeline)
+	router.GET("/timeline/collisions", u.collisionList)
+	router.POST("/timeline/spread", u.spread)
 
 	router.GET("/runs", u.runList)
 	router.GET("/runs/diff", u.runDiff)
@@ -105,6 +114,9 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	router.GET("/binaries/upload", u.binaryUploadForm)
 	router.POST("/binaries/upload", u.binaryUpload)
 	router.GET("/binaries/:name", u.binaryShow)
+	router.GET("/binaries/:name/diff", u.binaryDiff)
+	router.GET("/binaries/:name/versions/:n", u.binaryVersion)
+	router.GET("/binaries/:name/versions/:n/source", u.binarySource)
 	router.GET("/binaries/:name/alias", u.binaryAliasPreview)
 	router.POST("/binaries/:name/alias", u.binaryAlias)
 	router.POST("/binaries/:name/rollback", u.binaryRollBack)
@@ -127,11 +139,15 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	u.settingsRoutes(router)
 	u.userRoutes(router)
 
+	router.GET("/undo/:id", u.undoState)
+	router.POST("/undo/:id", u.undo)
+
 	router.GET("/ui/search", u.search)
 	router.GET("/ui/shortcuts", u.shortcuts)
 
 	router.GET("/ui/kit", u.kit)
 	router.POST("/theme", u.themeChoose)
+	router.POST("/zone", u.zoneChoose)
 }
 
 func (u *UI) now() time.Time { return u.config.Now() }
@@ -154,12 +170,19 @@ func (u *UI) page(c echo.Context, section templates.Section, title string) templ
 			choice = append(choice, namespaces[i].Name)
 		}
 	}
+	profile := u.profile(c)
+	readerIn(c, profile.Zone)
+	chosen := templates.ParseTheme(profile.Theme)
+	if chosen == templates.ThemeSystem {
+		chosen = theme(c)
+	}
 	return templates.Page{
 		Title: title, Section: section, Now: u.now(), Version: u.config.Version,
 		Assets:  templates.Assets{Script: static.URL("app.js"), Style: static.URL("app.css"), Icon: static.URL("favicon.svg")},
 		Notice:  notices[c.QueryParam(noticeParameter)],
+		Undo:    u.undoOf(c),
 		SignOut: u.config.SignOut, Open: u.config.Open, User: access.From(ctx).Name,
-		Theme: theme(c),
+		Theme: chosen, Zone: profile.Zone,
 
 		Namespace: namespaceOf(ctx), Namespaces: choice,
 	}

@@ -57,7 +57,7 @@ func viewRuns(runs []engine.Run) []templates.RunRow {
 // viewLiving is viewRuns, and adds to waiting runs why no executor takes them.
 func (u *UI) viewLiving(ctx context.Context, runs []engine.Run) []templates.RunRow {
 	rows := viewRuns(runs)
-	why := u.service.NobodyRunsOf(ctx, runs)
+	why := u.service.UnschedulableReasons(ctx, runs)
 	for i := range rows {
 		if rows[i].Reason == "" {
 			rows[i].Reason = why[rows[i].ID]

@@ -84,6 +84,45 @@ func TestTaskIsMarked(t *testing.T) {
 	}
 }
 
+func TestTaskIsRunAgain(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	ended := "/waves/" + engine.WaveID(open.DAGUID, 24)
+	if panel := s.see(t, ended+"/task?name=orders"); !strings.Contains(panel, ended+"/clear?task=orders") {
+		t.Error("the panel of a task of a wave that has ended does not offer to run it again")
+	}
+	if panel := s.see(t, "/waves/"+open.ID+"/task?name=orders"); strings.Contains(panel, "/clear?") {
+		t.Error("the panel of a task of an open wave offers to run it again")
+	}
+	form := s.see(t, ended+"/clear?task=orders")
+	for _, words := range []string{"4 tasks come after it", "With the 4 tasks after it", `value="alone"`} {
+		if !strings.Contains(form, words) {
+			t.Errorf("the question does not say %q", words)
+		}
+	}
+	if form := s.see(t, ended+"/clear?task=tell"); strings.Contains(form, `value="after"`) || !strings.Contains(form, "No task comes after it") {
+		t.Error("the last task can be run again with what comes after it")
+	}
+	s.act(t, ended+"/clear", url.Values{"task": {"orders"}, "what": {"after"}})
+	s.act(t, ended+"/clear", url.Values{"task": {"orders"}, "what": {"alone"}, "payload": {`{"day": 7}`}, "variables": {"DAY=7"}})
+	for _, wrong := range []url.Values{
+		{"task": {"orders"}, "item": {"two"}}, {"task": {"orders"}, "item": {"2"}}, {"task": {"orders"}, "payload": {"{day"}}, {"task": {"orders"}, "variables": {"DAY"}},
+	} {
+		response := s.ask(t, http.MethodPost, ended+"/clear", wrong)
+		if response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), `role="alert"`) {
+			t.Errorf("%v is answered with %d", wrong, response.Code)
+		}
+		if typed := wrong.Get("payload") + wrong.Get("variables"); !strings.Contains(response.Body.String(), ">"+typed+"</textarea>") {
+			t.Errorf("what was typed is lost: %v", wrong)
+		}
+	}
+	if response := s.ask(t, http.MethodPost, "/waves/"+open.ID+"/clear", url.Values{"task": {"orders"}}); response.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(response.Body.String(), "once it has ended") {
+		t.Errorf("clearing a task of an open wave is answered with %d", response.Code)
+	}
+}
+
 func TestMappedTaskUnfolds(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)

@@ -57,7 +57,7 @@ func (u *UI) viewWaveTask(c echo.Context, detail *service.WaveDetail, at int) te
 	view := templates.WaveTask{
 		Page: u.wavePage(c, wave, task.Name), Wave: wave.ID, Epoch: wave.Epoch, DAG: wave.DAG, Name: task.Name, State: stateName(task),
 		Reason: readable([]byte(task.Reason)), Started: task.Started, Finished: task.Finished, Since: since(wave, task.Started),
-		CanMark: canMark(wave, task), Address: taskAddress(wave.ID, task.Name, c.QueryParam("item")),
+		CanMark: canMark(wave, task), CanClear: wave.Epoch > 0 && wave.Status.Terminal() && task.State.Valid(), Address: taskAddress(wave.ID, task.Name, c.QueryParam("item")),
 		CanResume: wave.Epoch > 0 && (wave.Status == engine.StatusFailed || wave.Status == engine.StatusCancelled),
 	}
 	if !task.Started.IsZero() && !task.Finished.IsZero() {

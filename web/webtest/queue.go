@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Queue reaches nobody, and remembers what it was asked.
+// Queue reaches no executor, and records its calls.
 type Queue struct {
 	// Watching receives each time a client begins to watch a log.
 	Watching chan string
@@ -54,7 +54,7 @@ func (q *Queue) SetExecutors(executors ...engine.Presence) {
 	q.executors = executors
 }
 
-// SetEngines says which engines are alive. They share the shards evenly; if there is none, nobody has any.
+// SetEngines sets which engines are alive. They share the shards evenly; if there is none, the shards have no owner.
 func (q *Queue) SetEngines(engines ...engine.EnginePresence) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,14 +100,14 @@ func (q *Queue) OrderDrain(_ context.Context, executor string, order engine.Drai
 	return q.down
 }
 
-// SetDepths says what waits.
+// SetDepths sets what waits.
 func (q *Queue) SetDepths(depths ...engine.QueueDepth) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.depths = depths
 }
 
-// SetStreams says how large the streams are.
+// SetStreams sets how large the streams are.
 func (q *Queue) SetStreams(streams ...engine.Stream) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,7 +174,7 @@ func (q *Queue) Looked(t testing.TB) {
 	select {
 	case <-q.looked:
 	case <-t.Context().Done():
-		t.Fatal("nobody looked")
+		t.Fatal("no call was made")
 	}
 }
 

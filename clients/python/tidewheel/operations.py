@@ -10,6 +10,22 @@ from .transport import Content, Stream, Transport
 
 
 class Operations(Transport):
+    def add_favourite(
+        self,
+        kind: Literal["job", "dag"],
+        name: str,
+        *,
+        namespace: Optional[str] = None,
+    ) -> None:
+        """Star a job or a DAG.
+
+        For you alone; to ask twice is to ask once."""
+        return self.tell(
+            "PUT",
+            f"/api/v1/favourites/{self.segment(kind)}/{self.segment(name)}",
+            query={"namespace": namespace},
+        )
+
     def apply(
         self,
         body: Union[Union[types.JobDefinition, types.DAGDefinition], str],
@@ -169,6 +185,26 @@ class Operations(Transport):
             "/api/v1/ledger-check",
         )
 
+    def clear_task(
+        self,
+        id: str,
+        body: types.ClearRequest,
+        *,
+        namespace: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> types.Wave:
+        """Run a task of a wave again.
+
+        Runs a task of a wave that has ended again, in place and however it has ended, or one item of a mapped task. The tasks that come after it are decided again, unless alone is true; all others keep their results. 202 as soon as the request is durable. 409 if the wave has not ended, or the task's trigger rule would not let it run."""
+        return self.ask(
+            "POST",
+            f"/api/v1/waves/{self.segment(id)}/clear",
+            query={"namespace": namespace},
+            headers={"Idempotency-Key": idempotency_key},
+            body=body,
+            content_type="application/json",
+        )
+
     def close_effect(
         self,
         key: str,
@@ -182,6 +218,23 @@ class Operations(Transport):
             f"/api/v1/effects/{self.segment(key)}",
             body=body,
             content_type="application/json",
+        )
+
+    def compare_binary_versions(
+        self,
+        name: str,
+        *,
+        namespace: Optional[str] = None,
+        a: int,
+        b: int,
+    ) -> types.BinaryDiff:
+        """Compare two versions of a binary.
+
+        What differs in their facts and in which jobs run them and, of scripts, in the first 5,000 lines of each."""
+        return self.ask(
+            "GET",
+            f"/api/v1/binaries/{self.segment(name)}/diff",
+            query={"namespace": namespace, "a": a, "b": b},
         )
 
     def compare_dag_generations(
@@ -606,15 +659,16 @@ class Operations(Transport):
         *,
         namespace: Optional[str] = None,
         month: Optional[str] = None,
+        timezone: Optional[str] = None,
         root: Optional[str] = None,
     ) -> types.Calendar:
         """The slots of a DAG's root by days.
 
-        What became of the slots of a month, day by day in the zone of the schedule. At most 200 runs of a day are counted: more tells."""
+        What became of the slots of a month, day by day in the zone of the schedule. At most 200 runs of a day are counted: more is true then."""
         return self.ask(
             "GET",
             f"/api/v1/dags/{self.segment(name)}/calendar",
-            query={"namespace": namespace, "month": month, "root": root},
+            query={"namespace": namespace, "month": month, "timezone": timezone, "root": root},
         )
 
     def get_dag_graph(
@@ -682,14 +736,15 @@ class Operations(Transport):
         *,
         namespace: Optional[str] = None,
         month: Optional[str] = None,
+        timezone: Optional[str] = None,
     ) -> types.Calendar:
         """A job's slots by days.
 
-        What became of the slots of a month, day by day in the zone of the schedule. At most 500 runs of a day are counted: more tells."""
+        What became of the slots of a month, day by day in the zone of the schedule. At most 500 runs of a day are counted: more is true then."""
         return self.ask(
             "GET",
             f"/api/v1/jobs/{self.segment(name)}/calendar",
-            query={"namespace": namespace, "month": month},
+            query={"namespace": namespace, "month": month, "timezone": timezone},
         )
 
     def get_job_statistics(
@@ -767,7 +822,7 @@ class Operations(Transport):
     ) -> types.NotifyRules:
         """Show the notification rules.
 
-        What is told about the definitions of the namespace that do not say otherwise."""
+        What users are notified of about the definitions of the namespace without alerts of their own."""
         return self.ask(
             "GET",
             "/api/v1/notify/rules",
@@ -785,6 +840,17 @@ class Operations(Transport):
             "GET",
             f"/api/v1/notify/targets/{self.segment(name)}",
             query={"namespace": namespace},
+        )
+
+    def get_profile(
+        self,
+    ) -> types.Profile:
+        """Read your profile.
+
+        How you want pages to be, on any machine."""
+        return self.ask(
+            "GET",
+            "/api/v1/profile",
         )
 
     def get_run(
@@ -834,6 +900,28 @@ class Operations(Transport):
             query={"namespace": namespace},
         )
 
+    def get_timeline(
+        self,
+        *,
+        namespace: Optional[str] = None,
+        from_: Optional[str] = None,
+        until: Optional[str] = None,
+        q: Optional[str] = None,
+        label: Optional[str] = None,
+        tier: Optional[Literal["light", "medium", "heavy"]] = None,
+        status: Optional[List[str]] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> types.Timeline:
+        """What ran and what is to come, by jobs and DAGs.
+
+        A run is shown in a span that it waits or runs in. The newest 2,000 runs and waves are read: `reached` says from when on they are all. Planned slots come from the schedules by the function that fires them."""
+        return self.ask(
+            "GET",
+            "/api/v1/timeline",
+            query={"namespace": namespace, "from": from_, "until": until, "q": q, "label": label, "tier": tier, "status": status, "after": after, "limit": limit},
+        )
+
     def get_user(
         self,
         name: str,
@@ -870,6 +958,42 @@ class Operations(Transport):
             query={"namespace": namespace},
         )
 
+    def label_dag(
+        self,
+        name: str,
+        body: types.LabelChange,
+        *,
+        namespace: Optional[str] = None,
+    ) -> types.DAG:
+        """Change the labels of a DAG.
+
+        Sets labels and removes others; the rest of the definition stays as it is written. An edit of its own, unless nothing changes."""
+        return self.ask(
+            "POST",
+            f"/api/v1/dags/{self.segment(name)}/labels",
+            query={"namespace": namespace},
+            body=body,
+            content_type="application/json",
+        )
+
+    def label_job(
+        self,
+        name: str,
+        body: types.LabelChange,
+        *,
+        namespace: Optional[str] = None,
+    ) -> types.Job:
+        """Change the labels of a job.
+
+        Sets labels and removes others; the rest of the definition stays as it is written. An edit of its own, unless nothing changes."""
+        return self.ask(
+            "POST",
+            f"/api/v1/jobs/{self.segment(name)}/labels",
+            query={"namespace": namespace},
+            body=body,
+            content_type="application/json",
+        )
+
     def list_artifacts(
         self,
         id: str,
@@ -899,7 +1023,7 @@ class Operations(Transport):
     ) -> types.ListAuditEntry:
         """List who changed what.
 
-        The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: next tells."""
+        The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: follow next."""
         return self.ask(
             "GET",
             "/api/v1/audit",
@@ -920,6 +1044,20 @@ class Operations(Transport):
             "GET",
             "/api/v1/binaries",
             query={"namespace": namespace, "cursor": cursor, "limit": limit},
+        )
+
+    def list_collisions(
+        self,
+        *,
+        namespace: Optional[str] = None,
+    ) -> types.Collisions:
+        """When more runs are planned than there are slots.
+
+        Of the next seven days, from the schedules of a namespace and from how long the last runs took, against the slots of the executors that serve each tier. Of a DAG its roots count."""
+        return self.ask(
+            "GET",
+            "/api/v1/collisions",
+            query={"namespace": namespace},
         )
 
     def list_dag_generations(
@@ -992,7 +1130,7 @@ class Operations(Transport):
     ) -> types.ListDAG:
         """List DAGs.
 
-        By name, or in another order. What is running or failing, and another order, is found among the first 200 DAGs by name that match, by the last 20 waves of each. A page may be short where what matches is rare: next tells."""
+        By name, or in another order. What is running or failing, and another order, is found among the first 200 DAGs by name that match, by the last 20 waves of each. A page may be short where what matches is rare: follow next."""
         return self.ask(
             "GET",
             "/api/v1/dags",
@@ -1010,7 +1148,7 @@ class Operations(Transport):
     ) -> types.ListDeadLetter:
         """List runs that failed all their attempts.
 
-        The newest first. A page may be short where what matches is rare: next tells."""
+        The newest first. A page may be short where what matches is rare: follow next."""
         return self.ask(
             "GET",
             "/api/v1/dead-letters",
@@ -1028,7 +1166,7 @@ class Operations(Transport):
     ) -> types.ListNotifyDelivery:
         """List notifications.
 
-        What was told to notification targets, or is to be, the newest first. A page may be shorter than its limit and have a next one."""
+        The notifications to targets, sent or pending, the newest first. A page may be shorter than its limit and have a next one."""
         return self.ask(
             "GET",
             "/api/v1/notify/deliveries",
@@ -1083,6 +1221,20 @@ class Operations(Transport):
             "/api/v1/executors",
         )
 
+    def list_favourites(
+        self,
+        *,
+        namespace: Optional[str] = None,
+    ) -> types.ListFavourite:
+        """List your favourites.
+
+        The jobs and DAGs of a namespace that you have starred: pages show them first."""
+        return self.ask(
+            "GET",
+            "/api/v1/favourites",
+            query={"namespace": namespace},
+        )
+
     def list_generations(
         self,
         name: str,
@@ -1109,7 +1261,7 @@ class Operations(Transport):
     ) -> types.ListNotifyIncident:
         """List incidents.
 
-        What of the definitions, or with namespace * of the installation, is wrong now, and was asked for by alerts: the latest begun first."""
+        The active incidents of the definitions, or with namespace * of the installation, that alerts ask for: the latest first."""
         return self.ask(
             "GET",
             "/api/v1/notify/incidents",
@@ -1130,7 +1282,7 @@ class Operations(Transport):
     ) -> types.ListJob:
         """List jobs.
 
-        By name, or in another order; those leave out what they do not order: what has no slot to come, no run, or no failure. What is late, failing or ordered by failures is taken from the latest thousand runs. A page may be short where what matches is rare: next tells."""
+        By name, or in another order; those leave out what they do not order: what has no slot to come, no run, or no failure. What is late, failing or ordered by failures is taken from the latest thousand runs. A page may be short where what matches is rare: follow next."""
         return self.ask(
             "GET",
             "/api/v1/jobs",
@@ -1396,7 +1548,7 @@ class Operations(Transport):
     ) -> types.Preview:
         """When a job fires next.
 
-        Of a paused job: when it would, if it were resumed. Gaps and repeats of the clock are told in words."""
+        Of a paused job: when it would, if it were resumed. Gaps and repeats of the clock are explained in words."""
         return self.ask(
             "GET",
             f"/api/v1/jobs/{self.segment(name)}/next",
@@ -1457,7 +1609,7 @@ class Operations(Transport):
     ) -> types.Preview:
         """When a schedule would fire.
 
-        Gaps and repeats of the clock are told in words."""
+        Gaps and repeats of the clock are explained in words."""
         return self.ask(
             "POST",
             "/api/v1/schedule/preview",
@@ -1528,6 +1680,22 @@ class Operations(Transport):
             text_type="application/yaml",
         )
 
+    def remove_favourite(
+        self,
+        kind: Literal["job", "dag"],
+        name: str,
+        *,
+        namespace: Optional[str] = None,
+    ) -> None:
+        """Take a star away.
+
+        For you alone; to ask twice is to ask once."""
+        return self.tell(
+            "DELETE",
+            f"/api/v1/favourites/{self.segment(kind)}/{self.segment(name)}",
+            query={"namespace": namespace},
+        )
+
     def remove_member(
         self,
         name: str,
@@ -1579,7 +1747,7 @@ class Operations(Transport):
     ) -> types.DeadLettersHandled:
         """Try many dead runs again.
 
-        All that the selection fits, each as by POST /dead-letters/{id}/replay, at most 1000 a request. Those that cannot be tried again are told one by one, and do not keep the others back."""
+        All that the selection fits, each as by POST /dead-letters/{id}/replay, at most 1000 a request. Those that cannot be retried are listed with their reasons, and do not keep the others back."""
         return self.ask(
             "POST",
             "/api/v1/dead-letters/replay",
@@ -1731,7 +1899,7 @@ class Operations(Transport):
     ) -> None:
         """Revoke an executor.
 
-        It is given no credentials any more. An embedded NATS ends its connection within seconds; another NATS lets it go on until its credentials expire."""
+        It gets no new credentials. An embedded NATS ends its connection within seconds; another NATS lets it continue until its credentials expire."""
         return self.tell(
             "DELETE",
             f"/api/v1/enrolled-executors/{self.segment(name)}",
@@ -1774,7 +1942,7 @@ class Operations(Transport):
     ) -> types.SecretsKey:
         """Rotate the key of secrets.
 
-        A server whose key is its own makes another one, and seals the secrets of all namespaces anew."""
+        A server with a key of its own creates another one, and reseals the secrets of all namespaces."""
         return self.ask(
             "POST",
             "/api/v1/secrets-key/rotate",
@@ -1945,6 +2113,20 @@ class Operations(Transport):
             content_type="application/json",
         )
 
+    def set_profile(
+        self,
+        body: types.Profile,
+    ) -> types.Profile:
+        """Change your profile.
+
+        Both values; what is empty is that of the browser."""
+        return self.ask(
+            "PUT",
+            "/api/v1/profile",
+            body=body,
+            content_type="application/json",
+        )
+
     def set_secret(
         self,
         name: str,
@@ -1958,6 +2140,23 @@ class Operations(Transport):
         return self.ask(
             "PUT",
             f"/api/v1/secrets/{self.segment(name)}",
+            query={"namespace": namespace},
+            body=body,
+            content_type="application/json",
+        )
+
+    def spread_schedules(
+        self,
+        body: types.SpreadRequest,
+        *,
+        namespace: Optional[str] = None,
+    ) -> types.ListSpreadResult:
+        """Spread schedules by H.
+
+        Puts the minute of each schedule where the hash of its name puts it: `0 2 * * *` becomes `H 2 * * *`, which keeps the hour. Each is saved as an edit of its own, with a result of its own; with `dry_run` nothing is saved."""
+        return self.ask(
+            "POST",
+            "/api/v1/collisions/spread",
             query={"namespace": namespace},
             body=body,
             content_type="application/json",

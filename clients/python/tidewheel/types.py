@@ -181,6 +181,18 @@ class BinaryCheck(TypedDict):
     """How many were not, for lack of time"""
 
 
+class BinaryDiff(TypedDict):
+    a: BinaryVersion
+    """The version compared with"""
+    b: BinaryVersion
+    """The version in question"""
+    fields: List[FieldDiff]
+    """What differs but for the source"""
+    name: str
+    source: LineDiff
+    """The sources of scripts, line by line"""
+
+
 class BinaryFault(TypedDict):
     fault: Literal["missing", "damaged"]
     name: str
@@ -225,11 +237,68 @@ CalendarDay = TypedDict(
 )
 
 
+class ClearRequest(TypedDict):
+    alone: NotRequired[bool]
+    """Leave the tasks that come after it as they are."""
+    args: NotRequired[Dict[str, str]]
+    """Added to the environment of its program this time. A mapped task takes them for one item."""
+    item: NotRequired[int]
+    """Only this item of a mapped task, from 0."""
+    payload: NotRequired[Any]
+    """JSON that its program reads on standard input this time, instead of its own."""
+    task: str
+
+
 class Clocks(TypedDict):
     apart: float
-    """Seconds between the clocks that differ most, as far as that can be told from outside"""
+    """Seconds between the clocks that differ most, as far as that is visible from outside"""
     problem: NotRequired[str]
     """What is the matter; absent if they agree well enough"""
+
+
+class Collision(TypedDict):
+    at: List[str]
+    """When it begins; it may come again at the same time of day"""
+    capacity: int
+    lag_seconds: float
+    """About how long the last of them waits"""
+    more: NotRequired[int]
+    """How many schedules are not listed"""
+    peak: int
+    """How many go on at once, if each begins at its slot"""
+    runs: int
+    """Planned until it is over"""
+    schedules: List[CollisionSchedule]
+    tier: Literal["light", "medium", "heavy"]
+
+
+class CollisionSchedule(TypedDict):
+    kind: Literal["Job", "DAG"]
+    name: str
+    root: NotRequired[str]
+    """Of a DAG"""
+    runs: int
+    """In the collision"""
+    schedule: NotRequired[List[str]]
+    spread: NotRequired[List[str]]
+    """The schedule that would spread it"""
+    takes_seconds: NotRequired[float]
+    """How long its last runs took; left out where that is not known"""
+    why: NotRequired[str]
+    """Why there is none"""
+
+
+Collisions = TypedDict(
+    "Collisions",
+    {
+        "capacity": "Dict[str, int]",
+        "from": "str",
+        "items": "List[Collision]",
+        "more": "NotRequired[int]",
+        "notes": "List[str]",
+        "until": "str",
+    },
+)
 
 
 class DAG(TypedDict):
@@ -238,7 +307,7 @@ class DAG(TypedDict):
     generation: int
     """1 at creation, one more with each edit of the definition"""
     message: NotRequired[str]
-    """Why it was edited, as the editor said"""
+    """Why it was edited, in the editor's words"""
     name: str
     namespace: str
     next_slot: NotRequired[str]
@@ -248,7 +317,7 @@ class DAG(TypedDict):
     paused_at: NotRequired[str]
     paused_by: NotRequired[str]
     paused_reason: NotRequired[str]
-    """Why, as the user who paused it said"""
+    """Why, in the words of the user who paused it"""
     pending: bool
     """The engine has yet to act on the last change: a matter of milliseconds"""
     revision: int
@@ -277,7 +346,7 @@ class DAGDefinition(TypedDict):
     active: NotRequired[Dict[str, Any]]
     """The span of time in which there are slots; an end that is not given is open."""
     alerts: NotRequired[Dict[str, Any]]
-    """What people are told about it, and where. What is left out comes from the rules of the namespace, silent_for excepted."""
+    """What users are notified of, and where. What is left out comes from the rules of the namespace, silent_for excepted."""
     args: NotRequired[Dict[str, Union[str, float, bool]]]
     """What conditions read as args; a manual wave may override them."""
     catch_up: NotRequired[Dict[str, Any]]
@@ -546,6 +615,11 @@ class ExecutorToken(TypedDict):
     """Shown once, and kept nowhere; it enrols one executor"""
 
 
+class Favourite(TypedDict):
+    kind: Literal["job", "dag"]
+    name: str
+
+
 class FieldDiff(TypedDict):
     a: str
     b: str
@@ -601,7 +675,7 @@ class Job(TypedDict):
     generation: int
     """1 at creation, one more with each edit of the definition"""
     message: NotRequired[str]
-    """Why it was edited, as the editor said"""
+    """Why it was edited, in the editor's words"""
     name: str
     namespace: str
     next_slot: NotRequired[str]
@@ -611,7 +685,7 @@ class Job(TypedDict):
     paused_at: NotRequired[str]
     paused_by: NotRequired[str]
     paused_reason: NotRequired[str]
-    """Why, as the user who paused it said"""
+    """Why, in the words of the user who paused it"""
     pending: bool
     """The engine has yet to act on the last change: a matter of milliseconds"""
     revision: int
@@ -678,6 +752,13 @@ class JobStatistics(TypedDict):
     succeeded: int
 
 
+class LabelChange(TypedDict):
+    remove: NotRequired[List[str]]
+    """Keys of labels that are removed"""
+    set: NotRequired[Dict[str, str]]
+    """Labels that are added, or get another value"""
+
+
 class LedgerCheck(TypedDict):
     at: NotRequired[str]
     """When the last pass ended"""
@@ -719,6 +800,19 @@ LedgerEntry = TypedDict(
         "to": "str",
     },
 )
+
+
+class LineDiff(TypedDict):
+    added: int
+    """Lines that are in b alone"""
+    missing: NotRequired[str]
+    """Why, in words, no lines are compared"""
+    removed: int
+    """Lines that are in a alone"""
+    rows: List[DiffRow]
+    skipped_a: NotRequired[int]
+    """Lines of a that were not compared: of an output those before the last 2,000, of a script those after the first 5,000"""
+    skipped_b: NotRequired[int]
 
 
 class ListArtifact(TypedDict):
@@ -786,6 +880,13 @@ class ListEnrolledExecutor(TypedDict):
 
 class ListExecutor(TypedDict):
     items: List[Executor]
+    """The entries of this page"""
+    next: str
+    """Give it as cursor to get the next page; empty on the last one"""
+
+
+class ListFavourite(TypedDict):
+    items: List[Favourite]
     """The entries of this page"""
     next: str
     """Give it as cursor to get the next page; empty on the last one"""
@@ -877,6 +978,13 @@ class ListSecret(TypedDict):
 
 class ListSession(TypedDict):
     items: List[Session]
+    """The entries of this page"""
+    next: str
+    """Give it as cursor to get the next page; empty on the last one"""
+
+
+class ListSpreadResult(TypedDict):
+    items: List[SpreadResult]
     """The entries of this page"""
     next: str
     """Give it as cursor to get the next page; empty on the last one"""
@@ -1051,7 +1159,7 @@ class NotifyDelivery(TypedDict):
     id: str
     """Of its message too"""
     incident: NotifyIncident
-    """As it was when it was told"""
+    """As it was when it was notified"""
     namespace: str
     next_at: NotRequired[str]
     """When it is sent next; absent once it has ended"""
@@ -1079,7 +1187,7 @@ class NotifyIncident(TypedDict):
     latest: str
     """Its latest sign"""
     over: NotRequired[str]
-    """When it was over; absent while it goes on"""
+    """When it ended; absent while it is active"""
     reason: str
     """Of the latest sign, in words"""
     run: NotRequired[str]
@@ -1097,7 +1205,7 @@ class NotifyIncident(TypedDict):
 
 class NotifyRules(TypedDict):
     duration: NotRequired[str]
-    """Tell of runs and waves that go on for longer"""
+    """Notify of runs and waves that take longer"""
     lag: NotRequired[str]
     """Tell of runs that have not started so long after their slot"""
     on: NotRequired[List[str]]
@@ -1171,7 +1279,7 @@ class OneOff(TypedDict):
     generation: int
     """1 at creation, one more with each edit of the definition"""
     message: NotRequired[str]
-    """Why it was edited, as the editor said"""
+    """Why it was edited, in the editor's words"""
     name: str
     namespace: str
     next_slot: NotRequired[str]
@@ -1181,7 +1289,7 @@ class OneOff(TypedDict):
     paused_at: NotRequired[str]
     paused_by: NotRequired[str]
     paused_reason: NotRequired[str]
-    """Why, as the user who paused it said"""
+    """Why, in the words of the user who paused it"""
     pending: bool
     """The engine has yet to act on the last change: a matter of milliseconds"""
     revision: int
@@ -1222,19 +1330,6 @@ class Output(TypedDict):
     """Its last lines, at most 4 KiB, where a single run is asked for; bytes that are no UTF-8 are replaced"""
     truncated: NotRequired[int]
     """Bytes beyond limits.output that were not kept"""
-
-
-class OutputDiff(TypedDict):
-    added: int
-    """Lines that are in b alone"""
-    missing: NotRequired[str]
-    """Why, in words, the outputs are not compared"""
-    removed: int
-    """Lines that are in a alone"""
-    rows: List[DiffRow]
-    skipped_a: NotRequired[int]
-    """Lines of a before those that were compared"""
-    skipped_b: NotRequired[int]
 
 
 class OutputMatches(TypedDict):
@@ -1306,6 +1401,13 @@ class Problem(TypedDict):
     """Always about:blank: code says which problem it is"""
 
 
+class Profile(TypedDict):
+    theme: str
+    """light or dark; empty: that of the browser"""
+    zone: str
+    """The IANA name of the zone that pages show times in; empty: that of the browser"""
+
+
 class Progress(TypedDict):
     at: str
     fraction: float
@@ -1331,7 +1433,7 @@ class Quota(TypedDict):
     jobs: NotRequired[int]
     """Jobs and DAGs that are defined"""
     queued: NotRequired[int]
-    """Runs that wait: no more are taken by hand then, and slots wait"""
+    """Runs that wait: with more, manual runs are refused, and slots wait"""
     running: NotRequired[int]
     """Runs under way at a time"""
     stored_bytes: NotRequired[int]
@@ -1447,7 +1549,7 @@ class RunDiff(TypedDict):
     """The id of the run in question"""
     fields: List[FieldDiff]
     """What differs but for the output"""
-    output: OutputDiff
+    output: LineDiff
 
 
 class RunMatches(TypedDict):
@@ -1506,7 +1608,7 @@ class SecretsKey(TypedDict):
     recipient: str
     """What secrets are sealed for now: the public part of the new key"""
     resealed: int
-    """How many secrets were sealed anew"""
+    """How many secrets were resealed"""
 
 
 class Session(TypedDict):
@@ -1536,6 +1638,35 @@ class Spread(TypedDict):
     max: float
     p50: float
     p95: float
+
+
+class SpreadRequest(TypedDict):
+    dry_run: NotRequired[bool]
+    """Say what would become of them, and save nothing"""
+    schedules: List[SpreadSchedule]
+
+
+class SpreadResult(TypedDict):
+    after: NotRequired[List[str]]
+    before: NotRequired[List[str]]
+    """Its schedule"""
+    etag: NotRequired[str]
+    kind: Literal["Job", "DAG"]
+    name: str
+    new_next: NotRequired[List[str]]
+    """The next instants of the schedule after"""
+    old_next: NotRequired[List[str]]
+    """The next instants of the schedule before"""
+    problem: NotRequired[str]
+    """Why it was not saved, or cannot be spread"""
+    saved: bool
+
+
+class SpreadSchedule(TypedDict):
+    etag: NotRequired[str]
+    """As If-Match: a definition that was changed since is left as it is"""
+    kind: NotRequired[Literal["Job", "DAG"]]
+    name: str
 
 
 class Stream(TypedDict):
@@ -1571,6 +1702,64 @@ class TierScaling(TypedDict):
     """How many executors whose own tier it is there should be"""
     why: str
     """In words"""
+
+
+Timeline = TypedDict(
+    "Timeline",
+    {
+        "all": "int",
+        "beyond": "NotRequired[str]",
+        "buckets": "List[TimelineCount]",
+        "from": "str",
+        "lanes": "List[TimelineLane]",
+        "next": "NotRequired[str]",
+        "reached": "NotRequired[str]",
+        "until": "str",
+    },
+)
+
+
+TimelineCount = TypedDict(
+    "TimelineCount",
+    {
+        "capped": "NotRequired[bool]",
+        "from": "str",
+        "runs": "NotRequired[Dict[str, int]]",
+        "slots": "NotRequired[int]",
+        "until": "str",
+    },
+)
+
+
+class TimelineLane(TypedDict):
+    kind: Literal["Job", "DAG"]
+    name: str
+    planned: List[str]
+    """Slots to come"""
+    planned_more: NotRequired[bool]
+    """There are more slots in the span than these"""
+    reached: NotRequired[str]
+    """Its runs that were made before this time are left out"""
+    runs: List[TimelineRun]
+    """Of a DAG its waves; the earliest first"""
+    takes_seconds: NotRequired[float]
+    """How long its last runs took: the median"""
+
+
+class TimelineRun(TypedDict):
+    attempts: int
+    due: str
+    """Since when it waits"""
+    epoch: NotRequired[int]
+    """Of a wave"""
+    finished_at: NotRequired[str]
+    id: str
+    slot: NotRequired[str]
+    started_at: NotRequired[str]
+    status: Literal["scheduled", "queued", "running", "retrying", "succeeded", "failed", "timed_out", "cancelled", "lost", "dead", "skipped"]
+    took_seconds: float
+    """Without the waits between attempts; so far, where it goes on"""
+    waited_seconds: float
 
 
 class Token(TypedDict):

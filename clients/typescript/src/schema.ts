@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * List who changed what
-         * @description The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: next tells.
+         * @description The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: follow next.
          */
         get: operations["list-audit"];
         put?: never;
@@ -145,6 +145,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/binaries/{name}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two versions of a binary
+         * @description What differs in their facts and in which jobs run them and, of scripts, in the first 5,000 lines of each.
+         */
+        get: operations["compare-binary-versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/binaries/{name}/rollback": {
         parameters: {
             query?: never;
@@ -239,6 +259,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * When more runs are planned than there are slots
+         * @description Of the next seven days, from the schedules of a namespace and from how long the last runs took, against the slots of the executors that serve each tier. Of a DAG its roots count.
+         */
+        get: operations["list-collisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/collisions/spread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Spread schedules by H
+         * @description Puts the minute of each schedule where the hash of its name puts it: `0 2 * * *` becomes `H 2 * * *`, which keeps the hour. Each is saved as an edit of its own, with a result of its own; with `dry_run` nothing is saved.
+         */
+        post: operations["spread-schedules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/dags": {
         parameters: {
             query?: never;
@@ -248,7 +308,7 @@ export interface paths {
         };
         /**
          * List DAGs
-         * @description By name, or in another order. What is running or failing, and another order, is found among the first 200 DAGs by name that match, by the last 20 waves of each. A page may be short where what matches is rare: next tells.
+         * @description By name, or in another order. What is running or failing, and another order, is found among the first 200 DAGs by name that match, by the last 20 waves of each. A page may be short where what matches is rare: follow next.
          */
         get: operations["list-dags"];
         put?: never;
@@ -317,7 +377,7 @@ export interface paths {
         };
         /**
          * The slots of a DAG's root by days
-         * @description What became of the slots of a month, day by day in the zone of the schedule. At most 200 runs of a day are counted: more tells.
+         * @description What became of the slots of a month, day by day in the zone of the schedule. At most 200 runs of a day are counted: more is true then.
          */
         get: operations["get-dag-calendar"];
         put?: never;
@@ -382,6 +442,26 @@ export interface paths {
         get: operations["get-dag-graph"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dags/{name}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the labels of a DAG
+         * @description Sets labels and removes others; the rest of the definition stays as it is written. An edit of its own, unless nothing changes.
+         */
+        post: operations["label-dag"];
         delete?: never;
         options?: never;
         head?: never;
@@ -537,7 +617,7 @@ export interface paths {
         };
         /**
          * List runs that failed all their attempts
-         * @description The newest first. A page may be short where what matches is rare: next tells.
+         * @description The newest first. A page may be short where what matches is rare: follow next.
          */
         get: operations["list-dead-letters"];
         put?: never;
@@ -579,7 +659,7 @@ export interface paths {
         put?: never;
         /**
          * Try many dead runs again
-         * @description All that the selection fits, each as by POST /dead-letters/{id}/replay, at most 1000 a request. Those that cannot be tried again are told one by one, and do not keep the others back.
+         * @description All that the selection fits, each as by POST /dead-letters/{id}/replay, at most 1000 a request. Those that cannot be retried are listed with their reasons, and do not keep the others back.
          */
         post: operations["replay-dead-letters"];
         delete?: never;
@@ -712,7 +792,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an executor
-         * @description It is given no credentials any more. An embedded NATS ends its connection within seconds; another NATS lets it go on until its credentials expire.
+         * @description It gets no new credentials. An embedded NATS ends its connection within seconds; another NATS lets it continue until its credentials expire.
          */
         delete: operations["revoke-executor"];
         options?: never;
@@ -837,6 +917,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/favourites": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your favourites
+         * @description The jobs and DAGs of a namespace that you have starred: pages show them first.
+         */
+        get: operations["list-favourites"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/favourites/{kind}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Star a job or a DAG
+         * @description For you alone; to ask twice is to ask once.
+         */
+        put: operations["add-favourite"];
+        post?: never;
+        /**
+         * Take a star away
+         * @description For you alone; to ask twice is to ask once.
+         */
+        delete: operations["remove-favourite"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hooks/{namespace}/{name}": {
         parameters: {
             query?: never;
@@ -866,7 +990,7 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description By name, or in another order; those leave out what they do not order: what has no slot to come, no run, or no failure. What is late, failing or ordered by failures is taken from the latest thousand runs. A page may be short where what matches is rare: next tells.
+         * @description By name, or in another order; those leave out what they do not order: what has no slot to come, no run, or no failure. What is late, failing or ordered by failures is taken from the latest thousand runs. A page may be short where what matches is rare: follow next.
          */
         get: operations["list-jobs"];
         put?: never;
@@ -935,7 +1059,7 @@ export interface paths {
         };
         /**
          * A job's slots by days
-         * @description What became of the slots of a month, day by day in the zone of the schedule. At most 500 runs of a day are counted: more tells.
+         * @description What became of the slots of a month, day by day in the zone of the schedule. At most 500 runs of a day are counted: more is true then.
          */
         get: operations["get-job-calendar"];
         put?: never;
@@ -986,6 +1110,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{name}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the labels of a job
+         * @description Sets labels and removes others; the rest of the definition stays as it is written. An edit of its own, unless nothing changes.
+         */
+        post: operations["label-job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{name}/next": {
         parameters: {
             query?: never;
@@ -995,7 +1139,7 @@ export interface paths {
         };
         /**
          * When a job fires next
-         * @description Of a paused job: when it would, if it were resumed. Gaps and repeats of the clock are told in words.
+         * @description Of a paused job: when it would, if it were resumed. Gaps and repeats of the clock are explained in words.
          */
         get: operations["next-slots"];
         put?: never;
@@ -1243,7 +1387,7 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description What was told to notification targets, or is to be, the newest first. A page may be shorter than its limit and have a next one.
+         * @description The notifications to targets, sent or pending, the newest first. A page may be shorter than its limit and have a next one.
          */
         get: operations["list-deliveries"];
         put?: never;
@@ -1300,7 +1444,7 @@ export interface paths {
         };
         /**
          * List incidents
-         * @description What of the definitions, or with namespace * of the installation, is wrong now, and was asked for by alerts: the latest begun first.
+         * @description The active incidents of the definitions, or with namespace * of the installation, that alerts ask for: the latest first.
          */
         get: operations["list-incidents"];
         put?: never;
@@ -1320,7 +1464,7 @@ export interface paths {
         };
         /**
          * Show the notification rules
-         * @description What is told about the definitions of the namespace that do not say otherwise.
+         * @description What users are notified of about the definitions of the namespace without alerts of their own.
          */
         get: operations["get-notify-rules"];
         /**
@@ -1435,6 +1579,30 @@ export interface paths {
          * @description Its answer; 409 (test_failed) with the reason where it did not take the message. Each request sends one.
          */
         post: operations["test-notify-target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read your profile
+         * @description How you want pages to be, on any machine.
+         */
+        get: operations["get-profile"];
+        /**
+         * Change your profile
+         * @description Both values; what is empty is that of the browser.
+         */
+        put: operations["set-profile"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1706,7 +1874,7 @@ export interface paths {
         put?: never;
         /**
          * When a schedule would fire
-         * @description Gaps and repeats of the clock are told in words.
+         * @description Gaps and repeats of the clock are explained in words.
          */
         post: operations["preview-schedule"];
         delete?: never;
@@ -1746,7 +1914,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the key of secrets
-         * @description A server whose key is its own makes another one, and seals the secrets of all namespaces anew.
+         * @description A server with a key of its own creates another one, and reseals the secrets of all namespaces.
          */
         post: operations["rotate-secrets-key"];
         delete?: never;
@@ -1832,6 +2000,26 @@ export interface paths {
         };
         /** How large the streams and buckets of the queue are */
         get: operations["list-streams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What ran and what is to come, by jobs and DAGs
+         * @description A run is shown in a span that it waits or runs in. The newest 2,000 runs and waves are read: `reached` says from when on they are all. Planned slots come from the schedules by the function that fires them.
+         */
+        get: operations["get-timeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2067,6 +2255,26 @@ export interface paths {
          * @description Running tasks are asked to stop, and no other task starts, except those with the rule always. 202 as soon as the request is durable. 409 if it has ended.
          */
         post: operations["cancel-wave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/waves/{id}/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a task of a wave again
+         * @description Runs a task of a wave that has ended again, in place and however it has ended, or one item of a mapped task. The tasks that come after it are decided again, unless alone is true; all others keep their results. 202 as soon as the request is durable. 409 if the wave has not ended, or the task's trigger rule would not let it run.
+         */
+        post: operations["clear-task"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2357,6 +2565,17 @@ export interface components {
              */
             rest: number;
         };
+        BinaryDiff: {
+            /** @description The version compared with */
+            a: components["schemas"]["BinaryVersion"];
+            /** @description The version in question */
+            b: components["schemas"]["BinaryVersion"];
+            /** @description What differs but for the source */
+            fields: components["schemas"]["FieldDiff"][];
+            name: string;
+            /** @description The sources of scripts, line by line */
+            source: components["schemas"]["LineDiff"];
+        };
         BinaryFault: {
             /** @enum {string} */
             fault: "missing" | "damaged";
@@ -2429,14 +2648,100 @@ export interface components {
             /** Format: int64 */
             skipped: number;
         };
+        ClearRequest: {
+            /** @description Leave the tasks that come after it as they are. */
+            alone?: boolean;
+            /** @description Added to the environment of its program this time. A mapped task takes them for one item. */
+            args?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description Only this item of a mapped task, from 0.
+             */
+            item?: number;
+            /** @description JSON that its program reads on standard input this time, instead of its own. */
+            payload?: unknown;
+            task: string;
+        };
         Clocks: {
             /**
              * Format: double
-             * @description Seconds between the clocks that differ most, as far as that can be told from outside
+             * @description Seconds between the clocks that differ most, as far as that is visible from outside
              */
             apart: number;
             /** @description What is the matter; absent if they agree well enough */
             problem?: string;
+        };
+        Collision: {
+            /** @description When it begins; it may come again at the same time of day */
+            at: string[];
+            /** Format: int64 */
+            capacity: number;
+            /**
+             * Format: double
+             * @description About how long the last of them waits
+             */
+            lag_seconds: number;
+            /**
+             * Format: int64
+             * @description How many schedules are not listed
+             */
+            more?: number;
+            /**
+             * Format: int64
+             * @description How many go on at once, if each begins at its slot
+             */
+            peak: number;
+            /**
+             * Format: int64
+             * @description Planned until it is over
+             */
+            runs: number;
+            schedules: components["schemas"]["CollisionSchedule"][];
+            /** @enum {string} */
+            tier: "light" | "medium" | "heavy";
+        };
+        CollisionSchedule: {
+            /** @enum {string} */
+            kind: "Job" | "DAG";
+            name: string;
+            /** @description Of a DAG */
+            root?: string;
+            /**
+             * Format: int64
+             * @description In the collision
+             */
+            runs: number;
+            schedule?: string[];
+            /** @description The schedule that would spread it */
+            spread?: string[];
+            /**
+             * Format: double
+             * @description How long its last runs took; left out where that is not known
+             */
+            takes_seconds?: number;
+            /** @description Why there is none */
+            why?: string;
+        };
+        Collisions: {
+            /** @description Slots of the executors that serve each tier */
+            capacity: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            from: string;
+            /** @description The largest first */
+            items: components["schemas"]["Collision"][];
+            /**
+             * Format: int64
+             * @description How many are not listed
+             */
+            more?: number;
+            /** @description What was not looked at, in words */
+            notes: string[];
+            /** Format: date-time */
+            until: string;
         };
         DAG: {
             /** Format: date-time */
@@ -2447,7 +2752,7 @@ export interface components {
              * @description 1 at creation, one more with each edit of the definition
              */
             generation: number;
-            /** @description Why it was edited, as the editor said */
+            /** @description Why it was edited, in the editor's words */
             message?: string;
             /** @example nightly-report */
             name: string;
@@ -2463,7 +2768,7 @@ export interface components {
             /** Format: date-time */
             paused_at?: string;
             paused_by?: string;
-            /** @description Why, as the user who paused it said */
+            /** @description Why, in the words of the user who paused it */
             paused_reason?: string;
             /** @description The engine has yet to act on the last change: a matter of milliseconds */
             pending: boolean;
@@ -2520,7 +2825,7 @@ export interface components {
                 until?: string;
             };
             /**
-             * @description What people are told about it, and where. What is left out comes from the rules of the namespace, silent_for excepted.
+             * @description What users are notified of, and where. What is left out comes from the rules of the namespace, silent_for excepted.
              * @example {
              *       "duration": "5m",
              *       "lag": "30s",
@@ -2537,12 +2842,12 @@ export interface components {
              */
             alerts?: {
                 /**
-                 * @description Tell of a run, or a wave of a DAG, that goes on for longer than this.
+                 * @description Notify of a run, or a wave of a DAG, that takes longer than this.
                  * @example 5m
                  */
                 duration?: string;
                 /**
-                 * @description Tell of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.
+                 * @description Notify of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.
                  * @example 30s
                  */
                 lag?: string;
@@ -2557,12 +2862,12 @@ export interface components {
                  */
                 on?: ("failed" | "dead" | "missed" | "skipped" | "recovered" | "none")[];
                 /**
-                 * @description Tell when nothing has succeeded for this long, from 1m to 9600h.
+                 * @description Notify when nothing has succeeded for this long, from 1m to 9600h.
                  * @example 26h
                  */
                 silent_for?: string;
                 /**
-                 * @description The names of the notification targets of the namespace that are told, at most 10.
+                 * @description The names of the notification targets of the namespace, at most 10.
                  * @example [
                  *       "ops"
                  *     ]
@@ -2800,7 +3105,7 @@ export interface components {
             tasks: {
                 [key: string]: {
                     /**
-                     * @description What people are told about the task, besides what they are told about the DAG. It takes nothing from the DAG or the namespace.
+                     * @description What users are notified of about the task, besides the alerts of the DAG. It takes nothing from the DAG or the namespace.
                      * @example {
                      *       "duration": "5m",
                      *       "on": [
@@ -2814,7 +3119,7 @@ export interface components {
                      */
                     alerts?: {
                         /**
-                         * @description Tell of a run of the task that goes on for longer than this.
+                         * @description Notify of a run of the task that takes longer than this.
                          * @example 5m
                          */
                         duration?: string;
@@ -2827,7 +3132,7 @@ export interface components {
                          */
                         on?: ("failed" | "dead" | "recovered")[];
                         /**
-                         * @description The names of the notification targets of the namespace that are told, at most 10.
+                         * @description The names of the notification targets of the namespace, at most 10.
                          * @example [
                          *       "ops"
                          *     ]
@@ -3393,6 +3698,12 @@ export interface components {
             /** @description Shown once, and kept nowhere; it enrols one executor */
             token: string;
         };
+        Favourite: {
+            /** @enum {string} */
+            kind: "job" | "dag";
+            /** @example nightly-report */
+            name: string;
+        };
         FieldDiff: {
             a: string;
             b: string;
@@ -3469,7 +3780,7 @@ export interface components {
              * @description 1 at creation, one more with each edit of the definition
              */
             generation: number;
-            /** @description Why it was edited, as the editor said */
+            /** @description Why it was edited, in the editor's words */
             message?: string;
             /** @example nightly-report */
             name: string;
@@ -3485,7 +3796,7 @@ export interface components {
             /** Format: date-time */
             paused_at?: string;
             paused_by?: string;
-            /** @description Why, as the user who paused it said */
+            /** @description Why, in the words of the user who paused it */
             paused_reason?: string;
             /** @description The engine has yet to act on the last change: a matter of milliseconds */
             pending: boolean;
@@ -3538,7 +3849,7 @@ export interface components {
              */
             after?: string;
             /**
-             * @description What people are told about it, and where. What is left out comes from the rules of the namespace, silent_for excepted.
+             * @description What users are notified of, and where. What is left out comes from the rules of the namespace, silent_for excepted.
              * @example {
              *       "duration": "5m",
              *       "lag": "30s",
@@ -3555,12 +3866,12 @@ export interface components {
              */
             alerts?: {
                 /**
-                 * @description Tell of a run, or a wave of a DAG, that goes on for longer than this.
+                 * @description Notify of a run, or a wave of a DAG, that takes longer than this.
                  * @example 5m
                  */
                 duration?: string;
                 /**
-                 * @description Tell of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.
+                 * @description Notify of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.
                  * @example 30s
                  */
                 lag?: string;
@@ -3575,12 +3886,12 @@ export interface components {
                  */
                 on?: ("failed" | "dead" | "missed" | "skipped" | "recovered" | "none")[];
                 /**
-                 * @description Tell when nothing has succeeded for this long, from 1m to 9600h.
+                 * @description Notify when nothing has succeeded for this long, from 1m to 9600h.
                  * @example 26h
                  */
                 silent_for?: string;
                 /**
-                 * @description The names of the notification targets of the namespace that are told, at most 10.
+                 * @description The names of the notification targets of the namespace, at most 10.
                  * @example [
                  *       "ops"
                  *     ]
@@ -3933,6 +4244,14 @@ export interface components {
             /** Format: int64 */
             succeeded: number;
         };
+        LabelChange: {
+            /** @description Keys of labels that are removed */
+            remove?: string[];
+            /** @description Labels that are added, or get another value */
+            set?: {
+                [key: string]: string;
+            };
+        };
         LedgerCheck: {
             /**
              * Format: date-time
@@ -4013,6 +4332,28 @@ export interface components {
              */
             to: string;
         };
+        LineDiff: {
+            /**
+             * Format: int64
+             * @description Lines that are in b alone
+             */
+            added: number;
+            /** @description Why, in words, no lines are compared */
+            missing?: string;
+            /**
+             * Format: int64
+             * @description Lines that are in a alone
+             */
+            removed: number;
+            rows: components["schemas"]["DiffRow"][];
+            /**
+             * Format: int64
+             * @description Lines of a that were not compared: of an output those before the last 2,000, of a script those after the first 5,000
+             */
+            skipped_a?: number;
+            /** Format: int64 */
+            skipped_b?: number;
+        };
         ListArtifact: {
             /** @description The entries of this page */
             items: components["schemas"]["Artifact"][];
@@ -4070,6 +4411,12 @@ export interface components {
         ListExecutor: {
             /** @description The entries of this page */
             items: components["schemas"]["Executor"][];
+            /** @description Give it as cursor to get the next page; empty on the last one */
+            next: string;
+        };
+        ListFavourite: {
+            /** @description The entries of this page */
+            items: components["schemas"]["Favourite"][];
             /** @description Give it as cursor to get the next page; empty on the last one */
             next: string;
         };
@@ -4148,6 +4495,12 @@ export interface components {
         ListSession: {
             /** @description The entries of this page */
             items: components["schemas"]["Session"][];
+            /** @description Give it as cursor to get the next page; empty on the last one */
+            next: string;
+        };
+        ListSpreadResult: {
+            /** @description The entries of this page */
+            items: components["schemas"]["SpreadResult"][];
             /** @description Give it as cursor to get the next page; empty on the last one */
             next: string;
         };
@@ -4369,7 +4722,7 @@ export interface components {
             ended_at?: string;
             /** @description Of its message too */
             id: string;
-            /** @description As it was when it was told */
+            /** @description As it was when it was notified */
             incident: components["schemas"]["NotifyIncident"];
             namespace: string;
             /**
@@ -4411,7 +4764,7 @@ export interface components {
             latest: string;
             /**
              * Format: date-time
-             * @description When it was over; absent while it goes on
+             * @description When it ended; absent while it is active
              */
             over?: string;
             /** @description Of the latest sign, in words */
@@ -4436,7 +4789,7 @@ export interface components {
         };
         NotifyRules: {
             /**
-             * @description Tell of runs and waves that go on for longer
+             * @description Notify of runs and waves that take longer
              * @example 1m30s
              */
             duration?: string;
@@ -4535,7 +4888,7 @@ export interface components {
              * @description 1 at creation, one more with each edit of the definition
              */
             generation: number;
-            /** @description Why it was edited, as the editor said */
+            /** @description Why it was edited, in the editor's words */
             message?: string;
             /** @example nightly-report */
             name: string;
@@ -4551,7 +4904,7 @@ export interface components {
             /** Format: date-time */
             paused_at?: string;
             paused_by?: string;
-            /** @description Why, as the user who paused it said */
+            /** @description Why, in the words of the user who paused it */
             paused_reason?: string;
             /** @description The engine has yet to act on the last change: a matter of milliseconds */
             pending: boolean;
@@ -4622,28 +4975,6 @@ export interface components {
              * @description Bytes beyond limits.output that were not kept
              */
             truncated?: number;
-        };
-        OutputDiff: {
-            /**
-             * Format: int64
-             * @description Lines that are in b alone
-             */
-            added: number;
-            /** @description Why, in words, the outputs are not compared */
-            missing?: string;
-            /**
-             * Format: int64
-             * @description Lines that are in a alone
-             */
-            removed: number;
-            rows: components["schemas"]["DiffRow"][];
-            /**
-             * Format: int64
-             * @description Lines of a before those that were compared
-             */
-            skipped_a?: number;
-            /** Format: int64 */
-            skipped_b?: number;
         };
         OutputMatches: {
             /** Format: int64 */
@@ -4778,6 +5109,15 @@ export interface components {
              */
             type: string;
         };
+        Profile: {
+            /** @description light or dark; empty: that of the browser */
+            theme: string;
+            /**
+             * @description The IANA name of the zone that pages show times in; empty: that of the browser
+             * @example Europe/Berlin
+             */
+            zone: string;
+        };
         Progress: {
             /** Format: date-time */
             at: string;
@@ -4827,7 +5167,7 @@ export interface components {
             jobs?: number;
             /**
              * Format: int64
-             * @description Runs that wait: no more are taken by hand then, and slots wait
+             * @description Runs that wait: with more, manual runs are refused, and slots wait
              */
             queued?: number;
             /**
@@ -5075,7 +5415,7 @@ export interface components {
             b: string;
             /** @description What differs but for the output */
             fields: components["schemas"]["FieldDiff"][];
-            output: components["schemas"]["OutputDiff"];
+            output: components["schemas"]["LineDiff"];
         };
         RunMatches: {
             /**
@@ -5153,7 +5493,7 @@ export interface components {
             recipient: string;
             /**
              * Format: int64
-             * @description How many secrets were sealed anew
+             * @description How many secrets were resealed
              */
             resealed: number;
         };
@@ -5197,6 +5537,40 @@ export interface components {
             p50: number;
             /** Format: double */
             p95: number;
+        };
+        SpreadRequest: {
+            /** @description Say what would become of them, and save nothing */
+            dry_run?: boolean;
+            schedules: components["schemas"]["SpreadSchedule"][];
+        };
+        SpreadResult: {
+            after?: string[];
+            /** @description Its schedule */
+            before?: string[];
+            etag?: string;
+            /** @enum {string} */
+            kind: "Job" | "DAG";
+            name: string;
+            /** @description The next instants of the schedule after */
+            new_next?: string[];
+            /** @description The next instants of the schedule before */
+            old_next?: string[];
+            /** @description Why it was not saved, or cannot be spread */
+            problem?: string;
+            saved: boolean;
+        };
+        SpreadSchedule: {
+            /**
+             * @description As If-Match: a definition that was changed since is left as it is
+             * @example "3"
+             */
+            etag?: string;
+            /**
+             * @default Job
+             * @enum {string}
+             */
+            kind?: "Job" | "DAG";
+            name: string;
         };
         Stream: {
             /** Format: int64 */
@@ -5263,6 +5637,101 @@ export interface components {
             wanted: number;
             /** @description In words */
             why: string;
+        };
+        Timeline: {
+            /**
+             * Format: int64
+             * @description How many lanes there are
+             */
+            all: number;
+            /**
+             * Format: date-time
+             * @description From this time on there may be slots that are not listed
+             */
+            beyond?: string;
+            /** @description How many runs were made, and how many slots are to come, over all lanes */
+            buckets: components["schemas"]["TimelineCount"][];
+            /** Format: date-time */
+            from: string;
+            /** @description By name */
+            lanes: components["schemas"]["TimelineLane"][];
+            /** @description What after is to be for further lanes */
+            next?: string;
+            /**
+             * Format: date-time
+             * @description Runs that were made before this time are left out, as there are too many: ask for a shorter span
+             */
+            reached?: string;
+            /** Format: date-time */
+            until: string;
+        };
+        TimelineCount: {
+            /** @description There are more than were counted */
+            capped?: boolean;
+            /** Format: date-time */
+            from: string;
+            /** @description By status */
+            runs?: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description To come
+             */
+            slots?: number;
+            /** Format: date-time */
+            until: string;
+        };
+        TimelineLane: {
+            /** @enum {string} */
+            kind: "Job" | "DAG";
+            name: string;
+            /** @description Slots to come */
+            planned: string[];
+            /** @description There are more slots in the span than these */
+            planned_more?: boolean;
+            /**
+             * Format: date-time
+             * @description Its runs that were made before this time are left out
+             */
+            reached?: string;
+            /** @description Of a DAG its waves; the earliest first */
+            runs: components["schemas"]["TimelineRun"][];
+            /**
+             * Format: double
+             * @description How long its last runs took: the median
+             */
+            takes_seconds?: number;
+        };
+        TimelineRun: {
+            /** Format: int64 */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description Since when it waits
+             */
+            due: string;
+            /**
+             * Format: int64
+             * @description Of a wave
+             */
+            epoch?: number;
+            /** Format: date-time */
+            finished_at?: string;
+            id: string;
+            /** Format: date-time */
+            slot?: string;
+            /** Format: date-time */
+            started_at?: string;
+            /** @enum {string} */
+            status: "scheduled" | "queued" | "running" | "retrying" | "succeeded" | "failed" | "timed_out" | "cancelled" | "lost" | "dead" | "skipped";
+            /**
+             * Format: double
+             * @description Without the waits between attempts; so far, where it goes on
+             */
+            took_seconds: number;
+            /** Format: double */
+            waited_seconds: number;
         };
         Token: {
             /** Format: date-time */
@@ -5951,6 +6420,45 @@ export interface operations {
             };
         };
     };
+    "compare-binary-versions": {
+        parameters: {
+            query: {
+                /** @description The namespace */
+                namespace?: string;
+                /** @description The version to compare with */
+                a: number;
+                /** @description The version in question */
+                b: number;
+            };
+            header?: never;
+            path: {
+                /** @description The binary's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BinaryDiff"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "roll-back-binary": {
         parameters: {
             query?: {
@@ -6143,6 +6651,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Clocks"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-collisions": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Collisions"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "spread-schedules": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpreadRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSpreadResult"];
                 };
             };
             /** @description Error */
@@ -6524,6 +7100,8 @@ export interface operations {
                 namespace?: string;
                 /** @description The month; absent for the present one */
                 month?: string;
+                /** @description The IANA zone of the days; default that of the schedule */
+                timezone?: string;
                 /** @description The root; may be left out where only one has a schedule */
                 root?: string;
             };
@@ -6658,6 +7236,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DAGGraph"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "label-dag": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The name of the definition */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DAG"];
                 };
             };
             /** @description Error */
@@ -7244,7 +7863,7 @@ export interface operations {
                     "application/json": components["schemas"]["Effect"];
                 };
             };
-            /** @description Nobody has opened it before: do it */
+            /** @description It is opened for the first time: do it */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7571,6 +8190,108 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Executor"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-favourites": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListFavourite"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "add-favourite": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description What it is */
+                kind: "job" | "dag";
+                /** @description Its name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "remove-favourite": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description What it is */
+                kind: "job" | "dag";
+                /** @description Its name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {
@@ -7924,6 +8645,8 @@ export interface operations {
                 namespace?: string;
                 /** @description The month; absent for the present one */
                 month?: string;
+                /** @description The IANA zone of the days; default that of the schedule */
+                timezone?: string;
             };
             header?: never;
             path: {
@@ -8019,6 +8742,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListGeneration"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "label-job": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The name of the definition */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
                 };
             };
             /** @description Error */
@@ -9140,6 +9904,68 @@ export interface operations {
             };
         };
     };
+    "get-profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Profile"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-queues": {
         parameters: {
             query?: never;
@@ -10006,6 +10832,53 @@ export interface operations {
             };
         };
     };
+    "get-timeline": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+                /** @description Where it begins: a time, or how long ago; default 6h */
+                from?: string;
+                /** @description Where it ends: a time, or how long ago; default 2 hours from now, or now where from is given as a time that has passed */
+                until?: string;
+                /** @description In the name of the job or DAG; case is ignored */
+                q?: string;
+                /** @description Of the job or DAG: a key, or key=value */
+                label?: string;
+                tier?: "light" | "medium" | "heavy";
+                /** @description Runs with one of these statuses; planned slots are scheduled */
+                status?: string[];
+                /** @description What next of the answer before says: further lanes */
+                after?: string;
+                /** @description Lanes at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-tokens": {
         parameters: {
             query?: {
@@ -10529,6 +11402,49 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wave"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "clear-task": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+            };
+            header?: {
+                /** @description The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused) */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The wave's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClearRequest"];
+            };
+        };
         responses: {
             /** @description Accepted */
             202: {

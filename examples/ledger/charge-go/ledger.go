@@ -22,7 +22,7 @@ func newLedger() *ledger {
 	return &ledger{api: os.Getenv("TIDEWHEEL_API"), token: os.Getenv("TIDEWHEEL_RUN_TOKEN"), http: &http.Client{Timeout: 10 * time.Second}}
 }
 
-// errFenced says that another attempt has taken over: stop, and change nothing.
+// errFenced means that another attempt has taken over: stop, and change nothing.
 var errFenced = errors.New("another attempt has taken over")
 
 // once returns what do returns, which is called once in the life of the run. look returns its result, nil where it was not

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// retry is the exit status that says: this attempt cannot go on, another one may.
+// retry is the exit status that says: this attempt cannot continue, another one may.
 const retry = 75
 
 func main() {

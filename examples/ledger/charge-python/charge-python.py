@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
-RETRY = 75  # this attempt cannot go on: another one may
+RETRY = 75  # this attempt cannot continue: another one may
 
 # --- the client.
 
@@ -45,7 +45,7 @@ def ask(method, key, result=None):
 
 
 def once(key, look, do):
-    """Gives what do() gives, which is called once in the life of the run. look() tells what it gave, or None where it
+    """Gives what do() gives, which is called once in the life of the run. look() returns what it gave, or None where it
     was not done; it is asked where an attempt before may have come so far. Both results are JSON."""
     status, answer = ask("POST", key)
     if status == 409 and answer["code"] == "effect_done":

@@ -9,7 +9,7 @@ function count(form) {
   const all = boxes(form);
   const chosen = all.filter((box) => box.checked).length;
   const words = form.querySelector("[data-chosen-count]");
-  if (words) words.textContent = `${chosen} chosen`;
+  if (words) words.textContent = form.querySelector("[data-choose-all]:checked") ? "all that match" : `${chosen} chosen`;
   const every = form.querySelector("th .choose input");
   if (!every) return;
   every.checked = chosen > 0 && chosen === all.length;
@@ -31,6 +31,7 @@ export function startChoose() {
   addEvery();
   document.addEventListener("htmx:afterSwap", addEvery); // a list that was fetched again has none
   document.addEventListener("click", (event) => {
+    if (event.target.closest?.("[data-choose-all]")) count(event.target.form);
     const box = event.target.closest?.("[data-choose] .choose input");
     if (!box) return;
     const form = box.form;

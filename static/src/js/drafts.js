@@ -1,5 +1,8 @@
 // Keeps what is typed in a form where the session has ended: it is put back when the reader has signed in again and the
 // server has led back to the form. It stays in this tab, and only until the next page that is not the way in.
+//
+// Drafts of definitions are kept longer, see draftstore.js and editor/draft.js.
+import { drafts, dropDrafts } from "./draftstore.js";
 
 const key = "tidewheel-draft";
 const never = new Set(["file", "password", "submit", "button", "image", "reset"]);
@@ -70,7 +73,22 @@ export function keepDrafts() {
   if (form) keep(form);
 }
 
+// Who signs out leaves no drafts behind, and is asked before they go.
+function startSignOut() {
+  const leaves = (event) => event.target.matches?.('form[action="/logout"]');
+  document.addEventListener("submit", (event) => {
+    if (!leaves(event)) return;
+    const titles = drafts().map(({ title }) => title);
+    if (titles.length > 0) event.target.dataset.confirm = `Signing out removes what you have not saved: ${titles.join(", ")}.`;
+    else delete event.target.dataset.confirm;
+  }, { capture: true });
+  window.addEventListener("submit", (event) => { // after the question, see overlays.js
+    if (leaves(event) && !event.defaultPrevented) dropDrafts();
+  });
+}
+
 export function startDrafts() {
+  startSignOut();
   document.addEventListener("submit", (event) => {
     if (event.target instanceof HTMLFormElement && keeps(event.target)) keep(event.target);
     else if (event.target.method === "post" && !location.pathname.startsWith("/login")) sessionStorage.removeItem(key);

@@ -1,4 +1,4 @@
-// Small help in forms: the way from a problem to its line, and choices that act at once.
+// Small help in forms: the way from a problem to its line, choices that act at once, and the names of zones.
 
 function toLine(area, line) {
   const lines = area.value.split("\n");
@@ -9,7 +9,13 @@ function toLine(area, line) {
   area.scrollTop = Math.max((line - 4) * height, 0);
 }
 
+// offerZones completes the names of time zones.
+function offerZones() {
+  for (const field of document.querySelectorAll("[data-zones]")) field.list.append(...["UTC", ...Intl.supportedValuesOf("timeZone")].map((zone) => new Option(undefined, zone)));
+}
+
 export function startForms() {
+  offerZones();
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("[data-line]");
     const area = document.querySelector("textarea[data-definition]");

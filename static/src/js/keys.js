@@ -1,7 +1,7 @@
 // Shortcuts: the list of them is templates/shortcuts.go. Single keys act only while nobody types, and can be turned off.
 
 const wait = 1200; // milliseconds that "g" waits for its second key
-const places = { o: "/", j: "/jobs", d: "/dags", r: "/runs", b: "/binaries", e: "/executors" };
+const places = { o: "/", j: "/jobs", d: "/dags", r: "/runs", t: "/timeline", b: "/binaries", e: "/executors" };
 const off = "tidewheel.single-keys-off";
 
 export function remember(key, value) {
@@ -38,6 +38,13 @@ function filter() {
   field?.focus();
   field?.select?.();
   return field !== undefined;
+}
+
+// press does what a toast offers by this key.
+function press(key) {
+  const offered = [...document.querySelectorAll(`.toast [data-key="${key}"]`)].at(-1);
+  offered?.click();
+  return offered !== undefined;
 }
 
 // move goes to the row after or before the one that has the focus.
@@ -87,6 +94,7 @@ export function startKeys() {
     n: () => may("edit") && (open("/jobs/new"), true),
     j: () => move(1),
     k: () => move(-1),
+    u: () => press("u"),
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented || types(event)) return;

@@ -11,11 +11,15 @@ function elf(bytes) {
   return { words: `ELF program for ${processor}`, platform: `linux/${processor}` };
 }
 
+/** The program that a line after #! names: "#!/usr/bin/env -S python3 -u" → "python3". */
+export function interpreterOf(line) {
+  const parts = line.slice(2).trim().split(/\s+/);
+  const program = parts[0].split("/").pop() === "env" ? (parts.find((part, i) => i > 0 && !part.startsWith("-") && !part.includes("=")) ?? "env") : parts[0];
+  return program.split("/").pop();
+}
+
 function script(bytes) {
-  const line = text(bytes.slice(2)).split("\n", 1)[0].trim();
-  const parts = line.split(/\s+/);
-  const program = parts[0].split("/").pop() === "env" ? (parts.find((part, i) => i > 0 && !part.startsWith("-")) ?? "env") : parts[0];
-  return { words: `script for ${program.split("/").pop()}`, platform: "" };
+  return { words: `script for ${interpreterOf(text(bytes).split("\n", 1)[0])}`, platform: "" };
 }
 
 /** Gives {words, platform, problem}: platform is "" where any will do, problem "" where none is seen. */

@@ -4,8 +4,8 @@
 // - A button with data-opens="ID" shows the <dialog id="ID"> as a modal; one with data-closes closes its own.
 // - A form with data-confirm="question" asks before it is sent; data-confirm-verb is the word on the button.
 // - A .tip is gone with Escape.
-// - toast("words", "good", { name, act }) shows what was done, and may offer to act on it. It goes by itself, but not while
-//   it is pointed at or holds the focus.
+// - toast("words", "good", { name, act, key, until }) shows what was done, and may offer to act on it, with a key that keys.js
+//   listens to. It goes by itself, but not while it is pointed at or holds the focus; what is offered until a moment goes then.
 
 function closeMenu(menu, focus) {
   menu.open = false;
@@ -123,6 +123,11 @@ export function toast(words, tone = "good", offer = undefined) {
       item.remove();
       offer.act();
     });
+    if (offer.key) {
+      act.dataset.key = offer.key;
+      act.setAttribute("aria-keyshortcuts", offer.key);
+      act.append(" ", Object.assign(document.createElement("kbd"), { textContent: offer.key }));
+    }
     item.append(act);
   }
   item.append(close);
@@ -130,7 +135,8 @@ export function toast(words, tone = "good", offer = undefined) {
     if (item.matches(":hover, :focus-within")) setTimeout(leave, 1000);
     else item.remove();
   };
-  if (tone !== "bad") setTimeout(leave, toastLasts);
+  if (offer?.until) setTimeout(() => item.remove(), Math.max(offer.until - Date.now(), 0));
+  else if (tone !== "bad") setTimeout(leave, toastLasts);
   list.append(item);
   while (list.children.length > 3) list.firstElementChild.remove();
 }

@@ -1,21 +1,5 @@
 // The command palette: opened by Ctrl-K, ⌘-K or the button in the head. What it needs is loaded when it is first opened.
-import { recall, remember } from "./keys.js";
-
-const recentKey = "tidewheel.recent";
-const recentKept = 8;
-
-export function recent() {
-  try {
-    return JSON.parse(recall(recentKey) ?? "[]").filter((item) => typeof item.href === "string" && item.href.startsWith("/"));
-  } catch {
-    return [];
-  }
-}
-
-export function visit(item) {
-  const rest = recent().filter((other) => other.href !== item.href);
-  remember(recentKey, JSON.stringify([item, ...rest].slice(0, recentKept)));
-}
+import { visit } from "./palette/recent.js";
 
 // The pages of jobs, DAGs and binaries that were looked at are offered again.
 function noteVisit() {

@@ -1,11 +1,11 @@
 // The panel at the side of a wave or a grid: a task with its log, its attempts and what can be done, without leaving the
 // page. It opens from links with data-panel, whose href leads to a page: with Ctrl, or without scripts, they are links.
 import htmx from "htmx.org";
+import { remember } from "./address.js";
 import { openOutput } from "./output.js";
 import { refresh } from "./live.js";
 import { toast } from "./overlays.js";
 import { showAll } from "./time.js";
-import { remember } from "./views.js";
 
 const parameter = "task"; // of the address: what the panel shows, so that a reload shows it again
 const narrow = matchMedia("(max-width: 48rem)");

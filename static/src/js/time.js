@@ -1,14 +1,15 @@
-// Shows each <time data-form="…"> in the reader's zone. The server has written it in UTC, or in words that were true
-// when the page was made; the title keeps both, so that nobody has to guess a zone. The words are those of
-// templates/time.go.
+// Shows each <time data-form="…"> in the zone of the page (zone.js). The server has written it so, in UTC where it did not
+// know the zone yet, or in words that were true when the page was made; the title keeps both, so that no one has to guess
+// a zone. The words are those of templates/time.go.
 
-const local = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" }); // 2026-11-20 18:05:03
-const clock = new Intl.DateTimeFormat("sv-SE", { timeStyle: "short" }); // 18:05
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }); // 20 Nov
-const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
+import { format } from "./zone.js";
+
+const local = () => format("sv-SE", { dateStyle: "short", timeStyle: "medium" }); // 2026-11-20 18:05:03
+export const clock = () => format("sv-SE", { timeStyle: "short" }); // 18:05
+const day = () => format("en-GB", { day: "numeric", month: "short" }); // 20 Nov
 
 function zoneName(at) {
-  return zone.formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
+  return format("en", { timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
 }
 
 export function span(milliseconds) {
@@ -45,21 +46,21 @@ function show(element) {
       text = elapsed(past);
       break;
     case "clock":
-      text = clock.format(at);
+      text = clock().format(at);
       break;
     case "day": {
       // In a row of columns each day stands over its first.
       const before = element.closest("th")?.previousElementSibling?.querySelector('[data-form="day"]');
-      const words = day.format(at);
-      text = before && day.format(new Date(before.dateTime)) === words ? "" : words;
+      const words = day().format(at);
+      text = before && day().format(new Date(before.dateTime)) === words ? "" : words;
       break;
     }
     default:
-      text = local.format(at);
+      text = local().format(at);
   }
   if (element.textContent !== text) element.textContent = text;
   const utc = `${element.dateTime.slice(0, 19).replace("T", " ")} UTC`;
-  const title = `${local.format(at)} ${zoneName(at)} · ${utc}`;
+  const title = `${local().format(at)} ${zoneName(at)} · ${utc}`;
   if (element.title !== title) element.title = title;
 }
 
@@ -71,6 +72,7 @@ export function startTimes() {
   showAll(document);
   // After a swap, before the browser paints: no time flickers.
   document.addEventListener("htmx:afterSwap", () => showAll(document));
+  document.addEventListener("tidewheel:zone", () => showAll(document));
   setInterval(() => {
     if (!document.hidden) showAll(document, 'time[data-form="relative"], time[data-form="elapsed"]');
   }, 1000);

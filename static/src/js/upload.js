@@ -145,11 +145,14 @@ class Row {
     this.bar.hidden = true;
     this.button.hidden = true;
     this.name.readOnly = true;
-    const link = document.createElement("a");
-    link.href = answer.location;
-    link.textContent = "Uploaded. See its versions";
+    const link = (href, words) => {
+      const made = document.createElement("a");
+      made.href = href;
+      made.textContent = words;
+      return made;
+    };
     this.say("");
-    this.words.append(link);
+    this.words.append("Uploaded. ", link(answer.job, "Create a job"), " or ", link(answer.location, "see its versions"));
     this.words.className = "small note good";
     this.words.hidden = false;
   }

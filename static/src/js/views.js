@@ -2,14 +2,9 @@
 //
 //   <div role="tablist" data-tabs="views"><a role="tab" data-tab="table" href="?tab=table">…</div>
 //   <div id="views" data-shows="graph"><div data-view="graph">…
-const parameter = "tab";
+import { remember } from "./address.js";
 
-export function remember(name, value) {
-  const address = new URL(location.href);
-  if (value) address.searchParams.set(name, value);
-  else address.searchParams.delete(name);
-  history.replaceState(history.state, "", address);
-}
+const parameter = "tab";
 
 export function show(list, name) {
   document.getElementById(list.dataset.tabs).dataset.shows = name;

@@ -18,7 +18,7 @@ func TestADatabaseHasOneQueueAtATime(t *testing.T) {
 	if err := two.ClaimQueue(t.Context(), "b", time.Hour); !errors.As(err, &other) || time.Until(other.Until) < 50*time.Minute {
 		t.Fatalf("nodes on two queues work on one database: %v", err)
 	}
-	must(t, one.ClaimQueue(t.Context(), "a", -time.Second)) // nobody speaks for it any more
+	must(t, one.ClaimQueue(t.Context(), "a", -time.Second)) // no node renews its claim any more
 	must(t, two.ClaimQueue(t.Context(), "b", time.Hour))
 	if err := one.ClaimQueue(t.Context(), "a", time.Hour); !errors.As(err, &other) {
 		t.Errorf("the first comes back beside the second: %v", err)

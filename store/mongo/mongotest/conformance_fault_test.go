@@ -153,7 +153,7 @@ func TestDeadlockInsteadOfDuplicateKey(t *testing.T) {
 }
 
 // TestAServerThatHangsFailsACommitInTime pauses the server: the caller hears of it by its deadline, and what the server
-// does later, when nobody listens any more, does no harm to the same commit given again.
+// does later, when no caller waits any more, does no harm to the same commit given again.
 func TestAServerThatHangsFailsACommitInTime(t *testing.T) {
 	t.Parallel() // what takes time is the driver, waiting before it looks for the server again
 	server := startServer(t)

@@ -67,7 +67,7 @@ func TestOpenNamesAnIndexInTheWay(t *testing.T) {
 	}
 }
 
-func TestADocumentSpoiltByHandIsNamed(t *testing.T) {
+func TestADamagedDocumentIsNamed(t *testing.T) {
 	server := startServer(t)
 	store := closing(t, openStore(t, server.URI(), mongo.Config{}))
 	job := engine.Job{UID: strings.ToLower(rand.Text()[:16]), Namespace: "default", Name: "spoilt", Revision: 1, Generation: 1}

@@ -53,7 +53,7 @@ func slowLine(t *testing.T, server *mongotest.Server, perSecond int) string {
 				_ = from.Close()
 				continue
 			}
-			// What waits in the sockets' buffers would be under way although nobody waits for it any more.
+			// What waits in the sockets' buffers would be under way although no caller waits for it any more.
 			_ = from.(*net.TCPConn).SetReadBuffer(8 << 10)
 			context.AfterFunc(ctx, func() { _, _ = from.Close(), to.Close() })
 			work.Go(func() { carry(from, to, perSecond) })

@@ -120,7 +120,7 @@ func TestPauseInTheDatabaseIsTakenUp(t *testing.T) {
 	}
 }
 
-// What is no definition is left alone, and in nobody's way.
+// A document that is no definition is left alone, and hinders nothing.
 func TestWrongEditInTheDatabaseIsRefused(t *testing.T) {
 	e := newEdited(t)
 	edits := e.store.Edits()

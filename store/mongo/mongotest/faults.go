@@ -86,7 +86,7 @@ func (f *Faults) ConcernErrorAfterWrite(n int) { f.set(&f.concernAfter, n) }
 // server does not remember that half: a repeated command meets it.
 func (f *Faults) CutInWrite(n int) { f.set(&f.cutInWrite, n) }
 
-// Torn says how much of a write is done.
+// Torn is how much of a write is done.
 type Torn int
 
 // How much of a write is done.

@@ -35,7 +35,7 @@ var handshakeHandlers = map[string]handler{
 
 func nothing(*command) (bson.D, *engine.Error) { return bson.D{}, nil }
 
-// hello says that this is the primary of a replica set of one: drivers use retryable writes, sessions and
+// hello answers that this is the primary of a replica set of one: drivers use retryable writes, sessions and
 // secondaryPreferred with it. The member's address is the one that the client used, so it can always be reached.
 func hello(request *command) (bson.D, *engine.Error) {
 	address := request.connection.socket.LocalAddr().String()

@@ -61,7 +61,7 @@ func allOf(t *testing.T, database *mongo.Database) (all []string) {
 	return all
 }
 
-// A server that begins with the journal of another has what that one acknowledged, time after time.
+// A server that begins with the journal of another has everything that the other acknowledged, time after time.
 func TestJournalKeepsWhatWasAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	now := time.Now

@@ -18,7 +18,7 @@ import (
 // What is read of one moment is what there was then, and nothing of what was written or removed since.
 func TestAMomentIsReadWhileOthersWrite(t *testing.T) {
 	server := startServer(t)
-	storetest.RunHousehold(t, func(t *testing.T) storetest.Store { return openFile(t, t.TempDir()+"/from.db") }, func(t *testing.T, from storetest.Store) {
+	storetest.RunSeededStore(t, func(t *testing.T) storetest.Store { return openFile(t, t.TempDir()+"/from.db") }, func(t *testing.T, from storetest.Store) {
 		store := closing(t, openStore(t, server.URI(), mongo.Config{Database: "moments"}))
 		if err := store.CheckMoment(t.Context()); err != nil {
 			t.Fatal(err)

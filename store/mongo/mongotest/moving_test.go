@@ -43,7 +43,7 @@ func TestMovingHouse(t *testing.T) {
 	})
 }
 
-// Backups of a server on MongoDB that works are each of one moment, with which a life of its own goes on: on MongoDB and
+// Each backup of a running server on MongoDB is of one moment, from which another server continues: on MongoDB and
 // S3, or in a folder.
 func TestBackupsOfAServerOnMongoDBThatWorks(t *testing.T) {
 	program := buildProduct(t)
@@ -99,7 +99,7 @@ var errPower = errors.New("the power went")
 // Whatever a store may hold comes through both of them, however often the way there breaks off.
 func TestWhatAStoreHoldsMovesThereAndBack(t *testing.T) {
 	server := startServer(t)
-	storetest.RunHousehold(t, func(t *testing.T) storetest.Store { return openFile(t, t.TempDir()+"/from.db") }, func(t *testing.T, from storetest.Store) {
+	storetest.RunSeededStore(t, func(t *testing.T) storetest.Store { return openFile(t, t.TempDir()+"/from.db") }, func(t *testing.T, from storetest.Store) {
 		there := closing(t, openStore(t, server.URI(), mongo.Config{Database: "there", PrimaryOnly: true}))
 		back := openFile(t, t.TempDir()+"/back.db")
 		t.Cleanup(func() {

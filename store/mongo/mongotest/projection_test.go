@@ -74,7 +74,7 @@ stages:
 			decision := stages(shard)[stage]
 			err := owners[shard].try(ctx, decision)
 			if err != nil && errors.Is(err, engine.ErrFenced) {
-				t.Fatalf("nobody else is there: %v", err)
+				t.Fatalf("no other engine is there: %v", err)
 			}
 			decided[shard] = append(decided[shard], decision)
 			if err != nil {
@@ -153,9 +153,9 @@ func TestALateProjectorChangesNothing(t *testing.T) {
 // taken the shard over: in what that projects there is no run any more.
 func TestAStalledProjectorBringsNothingBack(t *testing.T) {
 	var held atomic.Int64 // writes to runs, as far as they are held up
-	var stalled, goOn [2]chan struct{}
+	var stalled, resume [2]chan struct{}
 	for n := range stalled {
-		stalled[n], goOn[n] = make(chan struct{}), make(chan struct{})
+		stalled[n], resume[n] = make(chan struct{}), make(chan struct{})
 	}
 	var watched atomic.Bool
 	server := startWatched(t, func(command bson.Raw) {
@@ -165,7 +165,7 @@ func TestAStalledProjectorBringsNothingBack(t *testing.T) {
 		}
 		n := held.Add(1) - 1
 		close(stalled[n])
-		<-goOn[n]
+		<-resume[n]
 	})
 	first, second := closing(t, openStore(t, server.URI(), asked)), closing(t, openStore(t, server.URI(), asked))
 	one := take(t, first, 7, "first")
@@ -185,13 +185,13 @@ func TestAStalledProjectorBringsNothingBack(t *testing.T) {
 	take(t, second, 7, "second")
 	watched.Store(true)
 	flush.Go(project)
-	close(goOn[0])
+	close(resume[0])
 	<-stalled[1] // the run's insert is over, and the first owner is about to project the drop
 	watched.Store(false)
 	if left := contents(t, connect(t, server.URI()).Database(mongo.DefaultDatabase)); len(left) > 0 {
 		t.Errorf("it is back: %v", left)
 	}
-	close(goOn[1])
+	close(resume[1])
 	flush.Wait()
 }
 

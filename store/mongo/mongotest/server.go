@@ -31,7 +31,7 @@ type Config struct {
 	// Logger takes what goes wrong with connections; by default nothing is logged.
 	Logger *slog.Logger
 	// Observe is given each command that reads or writes documents, as BSON and whole, before it is done; from any
-	// goroutine. By default nobody looks.
+	// goroutine. By default there is none.
 	Observe func(database string, command []byte)
 }
 

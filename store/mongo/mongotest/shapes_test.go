@@ -108,7 +108,7 @@ func names(shape *shapes.Shape, field string) bool {
 	return slices.ContainsFunc(shape.Conditions, func(c shapes.Condition) bool { return c.Field == field })
 }
 
-// only says that an index serves a shape, but for these fields.
+// only checks that an index serves a shape, but for these fields.
 func only(verdict *shapes.Verdict, fields ...string) bool {
 	return verdict.Index != "" && verdict.Sorted && !slices.ContainsFunc(verdict.Residual, func(f string) bool { return !slices.Contains(fields, f) })
 }

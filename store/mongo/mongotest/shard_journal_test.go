@@ -99,7 +99,7 @@ func TestALargeDecisionHasParts(t *testing.T) {
 	differ(t, "of the whole", ask, want)
 }
 
-// TestTheJournalIsTrimmed wants take-overs and the newest entry to stay, and an owner that stood still meanwhile to be fenced
+// TestTheJournalIsTrimmed wants take-overs and the newest entry to stay, and an owner that was suspended meanwhile to be fenced
 // although all that was written since is gone.
 func TestTheJournalIsTrimmed(t *testing.T) {
 	server := startServer(t)
@@ -170,7 +170,7 @@ func TestATakeThatComesLateIsNoTake(t *testing.T) {
 }
 
 // TestACommitIsDoneOnceUnderFaults has owners of several shards commit together while the server loses writes, does them
-// without saying so, fails and refuses to talk. Each gives a commit again until it has an answer; nobody else is there, so
+// without saying so, fails and refuses to talk. Each gives a commit again until it has an answer; there is no other engine, so
 // that none may be fenced.
 func TestACommitIsDoneOnceUnderFaults(t *testing.T) {
 	t.Parallel() // what takes time is the driver, waiting before it looks for the server again

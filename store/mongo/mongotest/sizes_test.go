@@ -150,7 +150,7 @@ func holds(index *shapes.Index, document bson.Raw) bool {
 	return true
 }
 
-// keySize is how long an entry is before WiredTiger leaves out what it has in common with the one before: the form of
+// keySize is how long an entry is before WiredTiger leaves out what it has in common with the previous one: the form of
 // MongoDB's KeyString, src/mongo/db/storage/key_string. A byte says the type, and one ends the key.
 func keySize(index *shapes.Index, document bson.Raw) int {
 	size := 1 + recordID

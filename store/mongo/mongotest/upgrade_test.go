@@ -86,7 +86,7 @@ func TestADatabaseOfVersionOneIsBroughtForward(t *testing.T) {
 	past, ahead := now.Add(-time.Hour), now.Add(time.Hour)
 	fillOld(t, database, now)
 	open := func() (*mongo.Store, error) {
-		return mongo.Open(t.Context(), server.URI(), mongo.Config{Database: "before", PrimaryOnly: true, BulkSize: 3, RollTime: 100 * time.Millisecond, Logger: logger(t)})
+		return mongo.Open(t.Context(), server.URI(), mongo.Config{Database: "before", PrimaryOnly: true, BulkSize: 3, ActiveServersWait: 100 * time.Millisecond, Logger: logger(t)})
 	}
 	stores := make([]*mongo.Store, 3)
 	var nodes sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/mongo"
 )
 
-// earlierNode answers the roll as nodes of every version do, until it is ended, and notes which versions it read meanwhile.
+// earlierNode reports itself active as nodes of every version do, until end is called, and records which schema versions it read.
 func earlierNode(t *testing.T, database *driver.Database) (end func() (versions []string)) {
 	t.Helper()
 	var node sync.WaitGroup
@@ -54,7 +54,7 @@ func TestADatabaseInUseByAnEarlierVersionIsNotBroughtForward(t *testing.T) {
 	_, err := meta.InsertOne(t.Context(), d("_id", "schema", "version", 2, "created_at", time.Now()))
 	must(t, err)
 	open := func() (*mongo.Store, error) {
-		return mongo.Open(t.Context(), server.URI(), mongo.Config{Database: "mixed", RollTime: 300 * time.Millisecond, Logger: logger(t)})
+		return mongo.Open(t.Context(), server.URI(), mongo.Config{Database: "mixed", ActiveServersWait: 300 * time.Millisecond, Logger: logger(t)})
 	}
 	wantSchema := func(version string) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestADatabaseInUseByAnEarlierVersionIsNotBroughtForward(t *testing.T) {
 		if !slices.Equal(versions, []string{"3"}) {
 			t.Errorf("while the node of version 2 was asked, a second one would have read the versions %v", versions)
 		}
-		wantSchema("2") // what is there goes on, and may be started anew
+		wantSchema("2") // what is there continues, and may be restarted
 	}
 	var nodes sync.WaitGroup
 	for range 3 {

@@ -21,7 +21,7 @@ type batch struct {
 	errors  bson.A
 }
 
-// stop notes the outcome of one write and says whether the rest is left undone.
+// stop notes the outcome of one write and reports whether the rest is left undone.
 func (b *batch) stop(index int, failure *engine.Error) bool {
 	if failure == nil {
 		return false

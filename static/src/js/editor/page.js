@@ -1,6 +1,9 @@
 // What the pages of jobs and of DAGs have in common: the YAML, which is the truth, in its editor; the server's check of
 // it, which htmx fetches into #check while one types; what is not saved yet; and one side at a time on narrow screens.
 // A page of its own kind extends it: showAll() shows the values, fieldOf(path) finds the field of a problem.
+import { dropDraft, pageOf } from "../draftstore.js";
+import { Draft } from "./draft.js";
+import { Saving } from "./saving.js";
 import { show } from "./values.js";
 import { makeYamlEditor } from "./yaml.js";
 
@@ -25,6 +28,7 @@ export class DefinitionPage {
   start(side) {
     this.startSwitch(side);
     this.startLeaving();
+    this.saving = new Saving(this);
     this.startProblems();
     document.getElementById("jobform-zones").append(...["UTC", ...zones()].map((zone) => new Option(undefined, zone)));
     this.fields.hidden = false;
@@ -33,6 +37,7 @@ export class DefinitionPage {
     this.openFolds();
     this.showProblems();
     this.showState();
+    this.draft = new Draft(this);
     this.form.dataset.ready = "";
   }
 
@@ -165,16 +170,25 @@ export class DefinitionPage {
   }
 
   showState() {
-    const words = this.dirty ? "Not saved yet." : "";
+    this.say(this.dirty ? "Not saved yet." : "");
+    this.draft?.changed();
+  }
+
+  say(words) {
     if (this.state.textContent !== words) this.state.textContent = words;
   }
 
+  // kept is called with whether the browser has kept the draft.
+  kept(well) {
+    if (!well) this.say("Not saved yet, and this browser cannot keep a draft: save before you leave.");
+    else if (this.state.textContent === "Not saved yet.") this.say("Not saved yet. A draft is kept in this browser.");
+  }
+
   startLeaving() {
-    this.form.addEventListener("submit", () => {
-      this.area.value = this.editor.text();
-      this.leaving = true;
-    });
-    this.form.querySelector("[data-jobform-drop]")?.addEventListener("click", () => {
+    this.form.addEventListener("click", (event) => {
+      if (!event.target.closest("[data-jobform-drop]")) return;
+      this.draft.drop();
+      dropDraft(pageOf(event.target.closest("a"))); // the page that is opened instead
       this.leaving = true;
     });
     document.addEventListener("tidewheel:leave", () => {

@@ -1,6 +1,8 @@
 // The ways between a value of a definition and the control that shows it. Each kind has show(control, value), which
 // reports whether the control can hold the value, and take(control), which returns undefined for a key to leave out.
 
+import { instant as typed, wall } from "../zone.js";
+
 const seconds = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
 
 // duration reads Go's form, "1h30m", as seconds; NaN for anything else.
@@ -18,17 +20,13 @@ export function amount(text) {
   return { number: whole / seconds[unit], unit };
 }
 
-const two = (number) => String(number).padStart(2, "0");
-
-// localInstant is an RFC 3339 instant as a datetime-local control wants it; "" if it is none.
+// localInstant is an RFC 3339 instant as a datetime-local control wants it, in the zone of the page; "" if it is none.
 export function localInstant(text) {
   const at = new Date(text);
-  if (Number.isNaN(at.getTime())) return "";
-  const date = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${date}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return Number.isNaN(at.getTime()) ? "" : wall(at);
 }
 
-const instant = (local) => new Date(local).toISOString().replace(/\.\d+Z$/, "Z");
+const instant = (local) => typed(local).at.toISOString().replace(/\.\d+Z$/, "Z");
 
 const scalar = (value) => value === undefined || value === null || typeof value !== "object";
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter((line) => line !== "");

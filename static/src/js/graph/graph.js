@@ -212,6 +212,7 @@ class Graph {
     this.active ??= this.tasks.keys().next().value ?? null;
     this.map.draw();
     this.markEdges();
+    this.culled = null;
     this.show();
   }
 
@@ -266,6 +267,10 @@ class Graph {
     const right = (this.view.clientWidth - x + beside) / k;
     const bottom = (this.view.clientHeight - y + beside) / k;
     const moving = this.root.classList.contains("moving");
+    this.map.frame();
+    this.placeCut();
+    if (moving && this.culled && Math.abs(x - this.culled.x) < beside / 2 && Math.abs(y - this.culled.y) < beside / 2) return; // all that is in view is there
+    this.culled = { x, y };
     let before = null;
     for (const [name, task] of this.tasks) {
       const place = this.laid.places.get(name);
@@ -282,14 +287,19 @@ class Graph {
         else this.list.append(node);
       }
       if (level !== "far" && !node.filled) this.fill(node, task);
-      if (node.at !== place) {
-        node.style.transform = `translate(${place.x}px, ${place.y}px)`;
-        node.at = place;
-      }
+      if (node.at !== place) this.place(node, place);
       before = node;
     }
-    this.map.frame();
-    this.placeCut();
+  }
+
+  // place puts a task where it is drawn. A transform of each of a thousand would be a thousand for the browser to go through at
+  // every frame; few of them move to their new place when the graph changes, which takes a transform.
+  place(node, place) {
+    node.at = place;
+    const large = this.tasks.size > everything;
+    node.style.transform = large ? "" : `translate(${place.x}px, ${place.y}px)`;
+    node.style.left = large ? `${place.x}px` : "";
+    node.style.top = large ? `${place.y}px` : "";
   }
 
   drop(name, node) {

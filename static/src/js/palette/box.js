@@ -1,12 +1,13 @@
 // What the palette shows and does: a combobox over a list in groups, as the ARIA Authoring Practices describe it.
 import { may, showShortcuts } from "../keys.js";
-import { recent, visit } from "../palette.js";
+import { drafts } from "../draftstore.js";
 import { span } from "../time.js";
 import { allowed, rank, subject } from "./rank.js";
+import { recent, visit } from "./recent.js";
 
 const pause = 90; // milliseconds between the last key and the question to the server
-const groups = ["Recent", "Jobs", "DAGs", "Actions", "Runs", "Binaries", "Go to"];
-const icons = { job: "jobs", dag: "dags", binary: "binaries", run: "runs" };
+const groups = ["Drafts", "Favourites", "Recent", "Jobs", "DAGs", "Actions", "Runs", "Binaries", "Executors", "Go to"];
+const icons = { job: "jobs", dag: "dags", binary: "binaries", run: "runs", executor: "executors" };
 
 let box; // made when it is first opened
 
@@ -17,15 +18,20 @@ export function openPalette() {
 
 const go = (href) => () => location.assign(href);
 
-// post sends a form as the buttons of the pages do, and goes where the answer leads.
-function post(action, fields = {}) {
+// post sends a form as the buttons of the pages do, with their question before it, and goes where the answer leads.
+function post(action, fields = {}, question = "") {
   return () => {
     const form = Object.assign(document.createElement("form"), { method: "post", action, hidden: true });
+    if (question) Object.assign(form.dataset, { confirm: question, confirmVerb: "Do it anyway" });
     for (const [name, value] of Object.entries(fields)) form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
     document.body.append(form);
-    form.submit();
+    form.requestSubmit();
   };
 }
+
+const settings = [
+  ["Profile", "/settings"], ["Secrets", "/settings/secrets"], ["Notifications", "/notifications"], ["Namespaces", "/namespaces"], ["Retention", "/settings/retention"],
+];
 
 // pageActions are those of every page; what is in its head and foot is read from there.
 function pageActions() {
@@ -40,6 +46,7 @@ function pageActions() {
     found.push({ group: "Go to", icon: link.querySelector("use")?.getAttribute("href").replace("#icon-", "") ?? "right", words: `Go to ${words}`, keys, act: go(link.href) });
   }
   found.push({ group: "Go to", icon: "warn", words: "Go to Dead letters", act: go("/dead-letters") });
+  for (const [words, href] of settings) found.push({ group: "Go to", icon: "right", words: `Go to ${words}`, act: go(href) });
   for (const link of document.querySelectorAll(".foot a")) found.push({ group: "Go to", icon: "right", words: `Go to ${link.textContent.trim()}`, act: go(link.href) });
   for (const button of document.querySelectorAll("[data-theme-choice] button")) {
     const words = button.textContent.trim();
@@ -50,21 +57,46 @@ function pageActions() {
   return found;
 }
 
+const words = (item) => (item.kind === "run" ? `Run of ${item.name}` : item.kind === "executor" ? `Executor ${item.name}` : item.name);
+const groupOf = { job: "Jobs", dag: "DAGs", run: "Runs", binary: "Binaries", executor: "Executors" };
+
+// actions are what can be done to a thing: {needs, icon, words, act, detail}.
+const actions = {
+  job: (item) => definitionActions(item, "job"),
+  dag: (item) => definitionActions(item, "DAG"),
+  run: ({ name, href, can = [] }) => [
+    ...(can.includes("cancel") ? [{ needs: "operate", icon: "stop", words: `Cancel the run of ${name}`, act: post(`${href}/cancel`, {}, `Cancel the run of ${name}?`) }] : []),
+    ...(can.includes("retry") ? [{ needs: "operate", icon: "retry", words: `Retry the run of ${name}`, act: post(`${href}/retry`) }] : []),
+    { icon: "runs", words: `Output of the run of ${name}`, act: go(`${href}#output`) },
+  ],
+  binary: ({ name, href }) => [
+    { needs: "edit", icon: "plus", words: `New job of ${name}`, act: go(`/jobs/new?binary=${name}`) },
+    { needs: "edit", icon: "upload", words: `Upload a version of ${name}`, act: go(`/binaries/upload?name=${name}`) },
+    { needs: "edit", icon: "undo", words: `Rollback of ${name}`, detail: "asks first", act: go(`${href}/alias?alias=stable`) },
+  ],
+  executor: ({ name, can = [], ask }) => [
+    ...(can.includes("drain") ? [{ needs: "root", icon: "pause", words: `Drain ${name}`, detail: "running runs finish", act: post(`/executors/${name}/drain`, {}, ask) }] : []),
+    ...(can.includes("resume") ? [{ needs: "root", icon: "play", words: `Resume ${name}`, act: post(`/executors/${name}/resume`) }] : []),
+  ],
+};
+
+function definitionActions({ kind, name, href, paused, favourite }, noun) {
+  return [
+    { needs: "operate", icon: "play", words: `Run ${name} now`, act: post(`${href}/run`, { key: `palette-${crypto.getRandomValues(new Uint32Array(2)).join("-")}` }) },
+    paused
+      ? { needs: "operate", icon: "play", words: `Resume ${name}`, act: post(`${href}/resume`) }
+      : { needs: "operate", icon: "pause", words: `Pause ${name}`, act: post(`${href}/pause`), detail: kind === "dag" ? "a running wave continues" : "running runs continue" },
+    { needs: "edit", icon: "edit", words: `Edit ${name}`, act: go(`${href}/edit`) },
+    { needs: "edit", icon: "copy", words: `Copy ${name} to a new ${noun}`, act: go(`/${kind}s/new?from=${name}`) },
+    { icon: "star", words: favourite ? `Star off: ${name}` : `Star ${name}`, detail: "your favourites", act: post(`${href}/favourite`, { favourite: favourite ? "off" : "on" }) },
+  ];
+}
+
 function ofServer(item) {
-  const words = item.kind === "run" ? `Run of ${item.name}` : item.name;
-  const group = { job: "Jobs", dag: "DAGs", run: "Runs", binary: "Binaries" }[item.kind];
   const age = item.at ? `, ${span(Math.max(Date.now() - new Date(item.at).getTime(), 0))} ago` : "";
-  const list = [{ group, icon: icons[item.kind], words, detail: `${item.detail ?? ""}${age}`, boost: 40, href: item.href, act: go(item.href), kept: item }];
-  const noun = { job: "job", dag: "DAG" }[item.kind];
-  const one = (needs, icon, text, act, detail) => list.push({ group: "Actions", icon, words: text, act, detail, boost: -30, about: item.name, needs });
-  if (item.kind === "binary") one("edit", "plus", `New job of ${item.name}`, go(`/jobs/new?binary=${item.name}`));
-  if (!noun) return list;
-  one("operate", "play", `Run ${item.name} now`, post(`${item.href}/run`, { key: `palette-${crypto.getRandomValues(new Uint32Array(2)).join("-")}` }));
-  if (item.paused) one("operate", "play", `Resume ${item.name}`, post(`${item.href}/resume`));
-  else one("operate", "pause", `Pause ${item.name}`, post(`${item.href}/pause`), noun === "DAG" ? "a running wave continues" : "running runs continue");
-  one("edit", "edit", `Edit ${item.name}`, go(`${item.href}/edit`));
-  one("edit", "copy", `Copy ${item.name} to a new ${noun}`, go(`/${item.kind}s/new?from=${item.name}`));
-  return list;
+  const group = item.favourite ? "Favourites" : groupOf[item.kind];
+  const own = { group, kind: item.kind, icon: icons[item.kind], words: words(item), detail: `${item.detail ?? ""}${age}`, boost: item.favourite ? 60 : 40, href: item.href, act: go(item.href), kept: item };
+  return [own, ...actions[item.kind](item).map((action) => ({ group: "Actions", boost: -30, about: item.name, ...action }))];
 }
 
 class Palette {
@@ -75,7 +107,7 @@ class Palette {
     this.dialog.innerHTML = `
       <div class="palette-field">
         <svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="#icon-search"></use></svg>
-        <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Search jobs, runs and binaries, or type a command"
+        <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Search jobs, DAGs, runs, binaries and executors, or type a command"
           placeholder="Search, or type a command" maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false" enterkeyhint="go">
         <button type="button" class="quiet small" data-closes><kbd>Esc</kbd><span class="visually-hidden">Close</span></button>
       </div>
@@ -153,8 +185,10 @@ class Palette {
   matching() {
     const text = this.input.value.trim();
     if (text === "") {
-      const seen = recent().map((item) => ({ group: "Recent", icon: icons[item.kind] ?? "right", words: item.name, detail: item.kind, href: item.href, act: go(item.href), kept: item }));
-      return [...seen, ...this.found.filter((item) => item.group === "Jobs" && !seen.some((other) => other.href === item.href)).slice(0, 5), ...this.actions]
+      const unsaved = drafts().slice(0, 3).map(({ page, title, at }) => ({ group: "Drafts", icon: "edit", words: `${title}, not saved`, detail: `${span(Math.max(Date.now() - at, 0))} ago`, act: go(page) }));
+      const starred = this.found.filter((item) => item.group === "Favourites");
+      const seen = recent().filter((item) => !starred.some((other) => other.href === item.href)).map((item) => ({ group: "Recent", icon: icons[item.kind] ?? "right", words: item.name, detail: item.kind, href: item.href, act: go(item.href), kept: item }));
+      return [...unsaved, ...starred, ...seen, ...this.found.filter((item) => item.group === "Jobs" && !seen.some((other) => other.href === item.href)).slice(0, 5), ...this.actions]
         .map((item) => ({ item, marks: [] }))
         .sort((a, b) => groups.indexOf(a.item.group) - groups.indexOf(b.item.group));
     }
@@ -219,7 +253,7 @@ class Palette {
   }
 
   do(item) {
-    if (item.kept && item.kept.kind !== "run") visit({ kind: item.kept.kind, name: item.kept.name, href: item.kept.href });
+    if (item.kept && !["run", "executor"].includes(item.kept.kind)) visit({ kind: item.kept.kind, name: item.kept.name, href: item.kept.href });
     this.dialog.close();
     item.act();
   }

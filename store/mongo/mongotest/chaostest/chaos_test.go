@@ -35,7 +35,7 @@ var database = chaos.Database{
 	},
 }
 
-// databaseURI leads to the address itself: a driver that looked for the replica set's members would be told the address
+// databaseURI leads to the address itself: a driver that looked for the replica set's members would get the address
 // behind the way that it came by.
 func databaseURI(address string) string {
 	return "mongodb://" + address + "/tidewheel?directConnection=true"

@@ -28,7 +28,7 @@ type entry struct {
 	run     string
 	attempt int
 	token   uint64
-	slot    time.Time // zero for a run by hand
+	slot    time.Time // zero for a manual run
 	at      time.Time // when it was read
 }
 

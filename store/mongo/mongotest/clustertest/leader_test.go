@@ -38,7 +38,7 @@ func (c *cluster) jetStream(t *testing.T) (jetstream.JetStream, *nats.Conn) {
 	return js, connection
 }
 
-// leaders returns which NATS server leads which streams and task consumers: those that nobody can use until another
+// leaders returns which NATS server leads which streams and task consumers: those that are unusable until another
 // leader was chosen once it is killed.
 func (c *cluster) leaders(t *testing.T) map[string][]string {
 	t.Helper()

@@ -33,7 +33,7 @@ type load struct {
 	dags    []string
 
 	asking sync.WaitGroup
-	asked  []string // runs by hand that were acknowledged; complete when asking is done
+	asked  []string // manual runs that were acknowledged; complete when asking is done
 }
 
 // tiers are those of the jobs: most are light.
@@ -77,7 +77,7 @@ func (l *load) dag(name, root string) string {
 		"  first: {%[3]s}\n  left: {needs: [first], tier: medium}\n  right: {needs: [first]}\n  last: {needs: [left, right], tier: heavy}\n", name, l.journal.path, root)
 }
 
-// begin uploads the program and defines the jobs, while nothing is broken yet, and asks for runs by hand until stop.
+// begin uploads the program and defines the jobs, while nothing is broken yet, and asks for manual runs until stop.
 func (l *load) begin(ctx context.Context, t *testing.T, apis []*client.Client) (stop func()) {
 	t.Helper()
 	if _, err := apis[0].UploadBinary(ctx, "witness", strings.NewReader(witness), client.UploadOptions{}); err != nil {
@@ -100,7 +100,7 @@ func (l *load) begin(ctx context.Context, t *testing.T, apis []*client.Client) (
 	return stop
 }
 
-// ask asks the web nodes in turn for runs by hand until ctx ends, for each until it is acknowledged by one of them.
+// ask asks the web nodes in turn for manual runs until ctx ends, for each until it is acknowledged by one of them.
 func (l *load) ask(ctx context.Context, apis []*client.Client) {
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()

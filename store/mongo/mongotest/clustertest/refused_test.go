@@ -16,7 +16,7 @@ import (
 )
 
 // A node of a version whose database has an earlier schema, and one of this version, refuse to work on one MongoDB and one NATS, in
-// whichever order they start. What was there first goes on; after an update in the order that the refusal names, nothing is lost.
+// whichever order they start. What was there first continues; after an update in the order that the refusal names, nothing is lost.
 func TestVersionsThatCannotBeMixedRefuseEachOther(t *testing.T) {
 	c := &cluster{t: t, dir: folder(t), happens: &happenings{}, addresses: map[string]string{}, older: map[string]bool{}}
 	var err error
@@ -52,9 +52,9 @@ func TestVersionsThatCannotBeMixedRefuseEachOther(t *testing.T) {
 	c.succeeds(t, api, true)
 
 	refused(t, beside(c.program), "schema version 2 and is in use by nodes of an earlier Tidewheel", "Stop all nodes with the role engine or web, then start one of this version")
-	c.succeeds(t, api, false) // what is there goes on
+	c.succeeds(t, api, false) // what is there continues
 	earlier.stop()
-	earlier.start() // and may be started anew
+	earlier.start() // and may be restarted
 	earlier.stop()
 
 	// The data folder is the same, so that NATS and S3 are.
@@ -105,7 +105,7 @@ func refused(t *testing.T, command *exec.Cmd, words ...string) {
 	}
 }
 
-// succeeds runs a job by hand, and makes it before.
+// succeeds runs a job manually, and makes it before.
 func (c *cluster) succeeds(t *testing.T, api *client.Client, made bool) {
 	t.Helper()
 	if made {

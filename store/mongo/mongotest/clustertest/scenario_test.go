@@ -20,13 +20,13 @@ const (
 	inTime = 2 * time.Second
 	// backLimit is how soon after a fault programs are to begin in time again.
 	backLimit = 10 * time.Second
-	// standstill is how long nodes take to notice that the server they are connected to stands still.
+	// standstill is how long nodes take to notice that the server they are connected to is suspended.
 	standstill = 6 * time.Second
 	// busy is what a machine with much other work may add to a limit.
 	busy = 50 * time.Second
 )
 
-// outage is how long something is away.
+// outage is how long something is unavailable.
 func outage() time.Duration {
 	if *long {
 		return 30 * time.Second

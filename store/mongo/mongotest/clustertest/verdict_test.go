@@ -73,10 +73,10 @@ func judge(ctx context.Context, t *testing.T, load *load, api *client.Client) {
 	}
 	for _, id := range load.asked {
 		if v.runs[id].Status != engine.StatusSucceeded {
-			t.Errorf("the run by hand %s was acknowledged, and is %s", id, v.runs[id].Status)
+			t.Errorf("the manual run %s was acknowledged, and is %s", id, v.runs[id].Status)
 		}
 	}
-	t.Logf("%d lines of the journal, %d runs, %d of them by hand, %d waves", len(v.entries), len(v.runs), len(load.asked), len(v.waves))
+	t.Logf("%d lines of the journal, %d runs, %d of them manual, %d waves", len(v.entries), len(v.runs), len(load.asked), len(v.waves))
 }
 
 // attempts checks that no attempt began twice, that each run ended well, and did so by its own program and once.
@@ -119,7 +119,7 @@ func (v *verdict) attempts() {
 	v.t.Logf("%d attempts began, none twice; %d runs needed a second one", len(starts), again)
 }
 
-// locks checks that nobody's program worked beside the holder of the same lock, and that tokens grow.
+// locks checks that no program ran beside the holder of the same lock, and that tokens grow.
 func (v *verdict) locks() {
 	type holder struct {
 		attempt

@@ -72,7 +72,7 @@ func buildEarlier(t *testing.T, file string) (program string) {
 	return program
 }
 
-// errNoHistory says that the clone lacks a commit.
+// errNoHistory means that the clone lacks a commit.
 var errNoHistory = errors.New("the clone has no such commit: run git fetch --unshallow, or give the program of that version by -old")
 
 func build(ctx context.Context, dir, version string) (program string, err error) {
@@ -101,7 +101,7 @@ func build(ctx context.Context, dir, version string) (program string, err error)
 	if err := in(source, "tar", "-xf", packed); err != nil {
 		return "", err
 	}
-	// Nobody looks at its pages: it may have those of this version.
+	// The test does not read its pages: it may have those of this version.
 	dist := filepath.Join(source, "static", "dist")
 	if err := os.RemoveAll(dist); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err

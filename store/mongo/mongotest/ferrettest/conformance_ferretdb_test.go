@@ -16,7 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
-// notAtomic says why a promise is left out: FerretDB 1.24 reads the documents that an update's filter matches, and
+// notAtomic is why a promise is left out: FerretDB 1.24 reads the documents that an update's filter matches, and
 // writes them back without looking again, so that two conditional updates of one document may both succeed.
 const notAtomic = "needs a condition and its update to be one step, which they are not here"
 
@@ -26,14 +26,14 @@ const tooSlow = "takes minutes here, and tells nothing about the protocol that a
 // leftOut are the promises that this server cannot keep. It is not a server to run Tidewheel on; it is a second
 // opinion on what the adapter sends and reads.
 var leftOut = map[string]string{
-	"raced CreateJob over a tombstone has one winner":                     notAtomic,
-	"raced ReplaceJob has one winner":                                     notAtomic,
-	"raced binaries have one winner":                                      notAtomic,
-	"raced ReplaceEffect has one winner":                                  notAtomic,
-	"raced writes of a record have one winner, though all write the same": notAtomic,
-	"many runs are read at once":                                          tooSlow,
-	"a decision of 20,000 runs is whole":                                  tooSlow,
-	"a run that is made anew under its id is listed where it was made":    tooSlow,
+	"raced CreateJob over a tombstone has one winner":                         notAtomic,
+	"raced ReplaceJob has one winner":                                         notAtomic,
+	"raced binaries have one winner":                                          notAtomic,
+	"raced ReplaceEffect has one winner":                                      notAtomic,
+	"raced writes of a record have one winner, though all write the same":     notAtomic,
+	"many runs are read at once":                                              tooSlow,
+	"a decision of 20,000 runs is whole":                                      tooSlow,
+	"a run that is created again under its id is listed where it was created": tooSlow,
 }
 
 func TestConformance(t *testing.T) {

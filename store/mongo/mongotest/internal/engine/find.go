@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// Explanation says how a query was answered.
+// Explanation reports how a query was answered.
 type Explanation struct {
 	Index    string // empty: all documents were looked at
 	Sorted   bool   // the index gave the order
@@ -118,25 +118,25 @@ func (ix *index) walk(scan scan, reverse bool, visit func(*record) bool) bool {
 		start.keys = append(slices.Clone(scan.prefix), low)
 		end.keys = append(slices.Clone(scan.prefix), high)
 	}
-	goOn := true
+	more := true
 	if reverse {
 		ix.tree.Descend(end, func(at entry) bool {
 			if ix.less(at, start) {
 				return false
 			}
-			goOn = visit(at.record)
-			return goOn
+			more = visit(at.record)
+			return more
 		})
-		return goOn
+		return more
 	}
 	ix.tree.Ascend(start, func(at entry) bool {
 		if ix.less(end, at) {
 			return false
 		}
-		goOn = visit(at.record)
-		return goOn
+		more = visit(at.record)
+		return more
 	})
-	return goOn
+	return more
 }
 
 func sortedValues(values []any) []any {

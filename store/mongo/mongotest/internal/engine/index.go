@@ -136,13 +136,13 @@ func checkPartial(filter bson.D) *Error {
 	return nil
 }
 
-// covers says whether two specs have the same keys of the same documents, of which there may be one index only.
+// covers reports whether two specs have the same keys of the same documents, of which there may be one index only.
 func (s IndexSpec) covers(other IndexSpec) bool {
 	return bsonkit.Compare(s.Key, other.Key) == 0 && (s.Partial == nil) == (other.Partial == nil) &&
 		(s.Partial == nil || bsonkit.Compare(s.Partial, other.Partial) == 0)
 }
 
-// same says whether two specs describe the same index apart from the name.
+// same reports whether two specs describe the same index apart from the name.
 func (s IndexSpec) same(other IndexSpec) bool {
 	return s.covers(other) && s.Unique == other.Unique && (s.ExpireAfter == nil) == (other.ExpireAfter == nil) &&
 		(s.ExpireAfter == nil || *s.ExpireAfter == *other.ExpireAfter)
@@ -167,7 +167,7 @@ func (ix *index) less(left, right entry) bool {
 	return left.record.sequence < right.record.sequence
 }
 
-// member says whether a document belongs into the index.
+// member reports whether a document belongs into the index.
 func (ix *index) member(document bson.D) (bool, *Error) {
 	if ix.spec.Partial == nil {
 		return true, nil

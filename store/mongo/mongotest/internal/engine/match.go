@@ -34,7 +34,7 @@ func NewFilter(query bson.D) (*Filter, *Error) {
 	return &Filter{source: query, compiled: compiled}, nil
 }
 
-// Match says whether the document satisfies the query.
+// Match reports whether the document satisfies the query.
 func (f *Filter) Match(document bsonkit.Doc) (bool, *Error) {
 	if len(f.compiled) == 0 {
 		return true, nil

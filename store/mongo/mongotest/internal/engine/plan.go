@@ -157,7 +157,7 @@ func equality(query bson.D, path string) (interval, bool) {
 	return interval{}, false
 }
 
-// searchable says whether a value stands in an index as itself.
+// searchable reports whether a value stands in an index as itself.
 func searchable(value any) bool {
 	switch value.(type) {
 	case bson.A, primitive.Regex:
@@ -278,7 +278,7 @@ func planIndex(ix *index, query, sort bson.D) plan {
 	return candidate
 }
 
-// servesSort says whether walking the index yields the order, and whether backwards. Columns that the query fixes to
+// servesSort reports whether walking the index yields the order, and whether backwards. Columns that the query fixes to
 // one value do not matter to the order.
 func servesSort(columns []bsonkit.Column, fixed map[string]bool, sort bson.D) (serves, reverse bool) {
 	at, directions := 0, 0
@@ -303,7 +303,7 @@ func servesSort(columns []bsonkit.Column, fixed map[string]bool, sort bson.D) (s
 	return true, reverse
 }
 
-// implies says whether the query contains each condition of a partial index word for word, or, for one that a field
+// implies reports whether the query contains each condition of a partial index word for word, or, for one that a field
 // exists, that the field has a value.
 func implies(query, partial bson.D) bool {
 	for _, wanted := range partial {
@@ -325,13 +325,13 @@ func implies(query, partial bson.D) bool {
 	return true
 }
 
-// exists says whether a condition is that there is a value, and nothing more.
+// exists reports whether a condition is that there is a value, and nothing more.
 func exists(condition any) bool {
 	operators, ok := isExpression(condition)
 	return ok && len(operators) == 1 && operators[0].Key == "$exists" && operators[0].Value == true
 }
 
-// bounded says whether a condition compares with values, which nothing that is missing is below or above.
+// bounded reports whether a condition compares with values, which nothing that is missing is below or above.
 func bounded(condition any) bool {
 	operators, ok := isExpression(condition)
 	return ok && len(operators) > 0 && !slices.ContainsFunc(operators, func(operator bson.E) bool {

@@ -130,7 +130,7 @@ func (n node) pick(element bson.E, include bool) (any, bool) {
 	return next.reach(element.Value, include)
 }
 
-// reach projects inside a value; a scalar where the path goes on is left out by inclusion.
+// reach projects inside a value; a scalar where the path continues is left out by inclusion.
 func (n node) reach(value any, include bool) (any, bool) {
 	switch value := value.(type) {
 	case bson.D:

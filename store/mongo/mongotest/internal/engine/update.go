@@ -207,14 +207,14 @@ func checkSize(document bson.D) *Error {
 	return nil
 }
 
-// UpdateOptions says which documents an update changes.
+// UpdateOptions defines which documents an update changes.
 type UpdateOptions struct {
 	Sort   bson.D
 	Multi  bool
 	Upsert bool
 }
 
-// UpdateResult says what an update did.
+// UpdateResult reports what an update did.
 type UpdateResult struct {
 	Matched, Modified int
 	// Upserted is the inserted document, if the update had to insert one.
@@ -223,7 +223,7 @@ type UpdateResult struct {
 	Before, After bson.D
 }
 
-// Update changes the first document that matches, or all with Multi. Nobody sees or makes another change between
+// Update changes the first document that matches, or all with Multi. No other operation sees or makes a change between
 // the match and the change. An error part way through a Multi update leaves the changes made so far.
 func (c *Collection) Update(filter *Filter, change *Change, options UpdateOptions) (UpdateResult, *Error) {
 	var result UpdateResult

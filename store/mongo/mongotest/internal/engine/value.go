@@ -46,7 +46,7 @@ func Supported(value any) *Error {
 	return nil
 }
 
-// identical says whether two values would be the same bytes, which decides what counts as modified.
+// identical reports whether two values would be the same bytes, which decides what counts as modified.
 func identical(left, right any) bool {
 	switch left := left.(type) {
 	case bson.D:
@@ -119,7 +119,7 @@ func checkID(id any) *Error {
 
 func isOperator(key string) bool { return strings.HasPrefix(key, "$") }
 
-// isExpression says whether a value is a document of operators, such as {$gt: 1}.
+// isExpression reports whether a value is a document of operators, such as {$gt: 1}.
 func isExpression(value any) (bson.D, bool) {
 	document, ok := value.(bson.D)
 	return document, ok && len(document) > 0 && isOperator(document[0].Key)

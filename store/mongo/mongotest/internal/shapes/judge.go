@@ -16,16 +16,16 @@ type Index struct {
 }
 
 // IndexOf reads an index from what listIndexes returns.
-func IndexOf(collection string, told bson.Raw) (Index, error) {
+func IndexOf(collection string, raw bson.Raw) (Index, error) {
 	index := Index{Collection: collection}
-	index.Name, _ = told.Lookup("name").StringValueOK()
-	index.Unique, _ = told.Lookup("unique").BooleanOK()
+	index.Name, _ = raw.Lookup("name").StringValueOK()
+	index.Unique, _ = raw.Lookup("unique").BooleanOK()
 	index.Unique = index.Unique || index.Name == "_id_"
 	var err error
-	if index.Keys, err = keysOf(told.Lookup("key")); err != nil {
+	if index.Keys, err = keysOf(raw.Lookup("key")); err != nil {
 		return index, err
 	}
-	index.Partial, _, err = conditions(told.Lookup("partialFilterExpression"))
+	index.Partial, _, err = conditions(raw.Lookup("partialFilterExpression"))
 	return index, err
 }
 
@@ -38,7 +38,7 @@ type Verdict struct {
 	Residual []string // fields that are looked at in each document, because no key of the index holds them
 }
 
-// Good says that the server looks at no more documents than it gives.
+// Good reports that the server looks at no more documents than it gives.
 func (v *Verdict) Good() bool {
 	return v.Index != "" && v.Sorted && (v.Point || len(v.Residual) == 0)
 }
@@ -148,7 +148,7 @@ func (s *Shape) by(index *Index) Verdict {
 	return verdict
 }
 
-// sortedBy says whether the walk over an index gives the order: its keys from some place on are those of the order,
+// sortedBy reports whether the walk over an index gives the order: its keys from some place on are those of the order,
 // with all before them fixed, in one direction or the other throughout.
 func (s *Shape) sortedBy(index *Index, fixed map[string]bool) bool {
 	at, backwards, begun := 0, false, false
@@ -184,7 +184,7 @@ func (s *Shape) kind(field string) Kind {
 	return ""
 }
 
-// impliesAll says whether every document that the shape finds is in a partial index.
+// impliesAll reports whether every document that the shape finds is in a partial index.
 func (s *Shape) impliesAll(partial []Condition) bool {
 	for _, wanted := range partial {
 		if !slices.ContainsFunc(s.Conditions, func(c Condition) bool {
@@ -196,7 +196,7 @@ func (s *Shape) impliesAll(partial []Condition) bool {
 	return true
 }
 
-// Targets says whether a router of a sharded cluster can tell from a shape which shards hold its documents: the first
+// Targets reports whether a router of a sharded cluster can tell from a shape which shards hold its documents: the first
 // field of the shard key is bounded.
 func (s *Shape) Targets(shardKey []Key) bool {
 	if len(shardKey) == 0 { // not sharded

@@ -19,9 +19,9 @@ func command(t *testing.T, text string) bson.Raw {
 	return raw
 }
 
-func indexes(t *testing.T, told ...string) (all []Index) {
+func indexes(t *testing.T, texts ...string) (all []Index) {
 	t.Helper()
-	for _, one := range told {
+	for _, one := range texts {
 		index, err := IndexOf("runs", command(t, one))
 		if err != nil {
 			t.Fatal(err)
