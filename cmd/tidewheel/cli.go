@@ -112,7 +112,7 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.importCommand(), c.getCommand(), c.describeCommand(),
-		c.pauseCommand(), c.resumeCommand(), c.labelCommand(), c.drainCommand(), c.scalingCommand(), c.timelineCommand(), c.collisionsCommand(), c.spreadCommand(), c.deleteCommand(), c.historyCommand(), c.revertCommand(),
+		c.pauseCommand(), c.resumeCommand(), c.labelCommand(), c.favouriteCommand(), c.drainCommand(), c.scalingCommand(), c.timelineCommand(), c.collisionsCommand(), c.spreadCommand(), c.deleteCommand(), c.historyCommand(), c.revertCommand(),
 		c.exportCommand(), c.secretCommand(), c.namespaceCommand(), c.notifyCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.clearCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())

@@ -176,7 +176,7 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"no tier", with("--tier", "huge")},
 		{"is one server and keeps one copy", []string{"config", "show", "--nats-replicas", "3"}},
 		{"has no logins", []string{"config", "show", "--nats-credentials", "tide:hush"}},
-		{"no token is asked for", []string{"config", "show", "--auth", "off", "--token-file", "token"}},
+		{"no token is needed", []string{"config", "show", "--auth", "off", "--token-file", "token"}},
 		{"/metrics needs no token", []string{"config", "show", "--metrics-auth", "off", "--metrics-token-file", "token"}},
 		{"no address is bounded", []string{"config", "show", "--connections-per-address", "0", "--requests-per-second", "0", "--trusted-proxies", "10.0.0.0/8"}},
 		{"no dead letter outlives its run", []string{"config", "show", "--retention-dead-letters", "60d"}},

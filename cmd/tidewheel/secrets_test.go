@@ -47,7 +47,7 @@ func TestSecretIsSetRotatedAndDeletedByCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := s.must("secret", "rotate-key"); !strings.Contains(out, "1 secrets are sealed anew") {
+	if out := s.must("secret", "rotate-key"); !strings.Contains(out, "1 secrets are resealed") {
 		t.Errorf("said %q", out)
 	}
 	after, err := os.ReadFile(path)

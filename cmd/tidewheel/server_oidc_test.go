@@ -78,7 +78,7 @@ func TestProviderThatCannotWorkIsRefused(t *testing.T) {
 		{"--oidc-issuer", "https://id.example.com/?a=b", "has a ? or a #"},
 		{"--oidc-issuer", "https://id.example.com/#main", "has a ? or a #"},
 		{"--oidc-client-id", "", "--oidc-client-id: --oidc-issuer needs it"},
-		{"--oidc-role", "", "nobody who signs in"},
+		{"--oidc-role", "", "users who sign in"},
 		{"--oidc-role", "admins", "it is not GROUP=ROLE"},
 		{"--oidc-role", "=admin", "it is not GROUP=ROLE"},
 		{"--oidc-role", "admins=owner", `"owner" is no role`},
@@ -89,7 +89,7 @@ func TestProviderThatCannotWorkIsRefused(t *testing.T) {
 		{"--oidc-redirect-url", "https:/login/oidc/callback", "is not the address"},
 		{"--oidc-redirect-url", "ftp://tidewheel.example.com/login/oidc/callback", "is not the address"},
 		{"--oidc-redirect-url", "https://tidewheel.example.com/login/oidc/callback?a=b", "is not the address"},
-		{"--auth", "off", "with --auth off nobody signs in"},
+		{"--auth", "off", "with --auth off no user signs in"},
 	} {
 		args := []string{c.flag + "=" + c.value}
 		for flag, value := range base {

@@ -65,7 +65,7 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /notify/silences|POST /notify/silences|DELETE /notify/silences/{id}|GET /notify/rules|PUT /notify/rules
 		|POST /executor-tokens|GET /enrolled-executors|POST /enrolled-executors|DELETE /enrolled-executors/{name}|POST /enrolled-executors/{name}/renew
 		|POST /jobs/{name}/labels|POST /dags/{name}/labels|GET /profile|PUT /profile|GET /favourites|PUT /favourites/{kind}/{name}|DELETE /favourites/{kind}/{name}
-		|POST /hooks/{namespace}/{name}`,
+		|GET /timeline|GET /collisions|POST /collisions/spread|POST /hooks/{namespace}/{name}`,
 		func(c rune) bool { return c == '|' }) {
 		method, path, _ := strings.Cut(strings.TrimSpace(surface), " ")
 		name := method + " /api/v1" + path

@@ -240,7 +240,7 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := s.see(t, "/dags/etl/slots?root=rates&day="+skipped.In(zone).Format("2006-01-02"))
+	page := s.see(t, "/dags/etl/slots?root=rates&day="+skipped.In(zone).Format("2006-01-02"), "Cookie", "tidewheel_zone=job")
 	for _, words := range []string{"slots of rates, days of Europe/Amsterdam", "1 skipped", "fired", `href="/dags/etl/slots?root=orders"`} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the calendar does not say %q", words)

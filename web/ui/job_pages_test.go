@@ -156,13 +156,13 @@ func TestJobRunsWithWhatIsTyped(t *testing.T) {
 func TestCalendarUnfoldsADay(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	page := s.see(t, "/jobs/tide-forecast/slots")
+	page := s.see(t, "/jobs/tide-forecast/slots", "Cookie", "tidewheel_zone=job")
 	for _, words := range []string{"November 2026", "days of Europe/Amsterdam", "Friday 20 November: 1 fired, 1 skipped, 5 missed, ", " upcoming", "5 slots: no engine was running", "Choose a day"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the calendar does not say %q", words)
 		}
 	}
-	day := s.see(t, "/jobs/tide-forecast/slots?day=2026-11-20")
+	day := s.see(t, "/jobs/tide-forecast/slots?day=2026-11-20", "Cookie", "tidewheel_zone=job")
 	for _, words := range []string{"Friday 20 November 2026", "5 slots", "no engine was running", "the previous run had not finished", "/runs/" + s.first.ID} {
 		if !strings.Contains(day, words) {
 			t.Errorf("the day does not say %q", words)
@@ -234,11 +234,11 @@ func TestBackfillIsPlannedFirst(t *testing.T) {
 	run := s.Running(job, s.Now.Add(-2*time.Hour))
 	s.PutRun(t, run)
 	s.PutRun(t, webtest.Ended(run, engine.StatusSucceeded, ""))
-	if page := s.see(t, "/jobs/hourly/backfill"); !strings.Contains(page, `value="2026-11-19T18:00"`) {
+	if page := s.see(t, "/jobs/hourly/backfill", "Cookie", "tidewheel_zone=job"); !strings.Contains(page, `value="2026-11-19T18:00"`) {
 		t.Error("the range is not on the clock of the zone")
 	}
 	// Noon UTC is 18:00 in Dhaka.
-	page := s.see(t, "/jobs/hourly/backfill?from=2026-11-20T15:00&to=2026-11-20T18:00")
+	page := s.see(t, "/jobs/hourly/backfill?from=2026-11-20T15:00&to=2026-11-20T18:00", "Cookie", "tidewheel_zone=job")
 	for _, words := range []string{"2 new runs for 3 slots", "Fri 2026-11-20 15:00:00", "/runs/" + run.ID, "Run 2 slots"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the plan does not say %q", words)
@@ -247,7 +247,7 @@ func TestBackfillIsPlannedFirst(t *testing.T) {
 	if commands, err := s.Store.Commands(t.Context(), []int{job.Shard}, 10); err != nil || len(commands) != 0 {
 		t.Errorf("a plan leaves %d commands, %v", len(commands), err)
 	}
-	at := s.act(t, "/jobs/hourly/backfill", url.Values{"from": {"2026-11-20T15:00"}, "to": {"2026-11-20T18:00"}})
+	at := s.act(t, "/jobs/hourly/backfill", url.Values{"zone": {"Asia/Dhaka"}, "from": {"2026-11-20T15:00"}, "to": {"2026-11-20T18:00"}})
 	commands, err := s.Store.Commands(t.Context(), []int{job.Shard}, 10)
 	if err != nil || at != "/jobs/hourly?done=backfilled" || len(commands) != 1 || commands[0].Kind != engine.CommandBackfill {
 		t.Errorf("%s, %v, %v", at, commands, err)

@@ -209,17 +209,20 @@ func barTone(status engine.Status) string {
 
 // stack puts bars that overlap into rows, and returns how many there are.
 func stack(bars []templates.LaneBar) (rows int) {
-	ends := make([]time.Time, laneRows)
+	var ends []time.Time
 	for i := range bars {
-		row := slices.IndexFunc(ends, func(end time.Time) bool { return !end.After(bars[i].From) })
-		if row < 0 {
-			row = laneRows - 1
+		free := slices.IndexFunc(ends, func(end time.Time) bool { return !end.After(bars[i].From) })
+		switch {
+		case free < 0 && len(ends) < laneRows:
+			free = len(ends)
+			ends = append(ends, bars[i].Until)
+		case free < 0:
+			free = len(ends) - 1
 		}
-		if bars[i].Until.After(ends[row]) {
-			ends[row] = bars[i].Until
+		if bars[i].Until.After(ends[free]) {
+			ends[free] = bars[i].Until
 		}
-		bars[i].Row = row
-		rows = max(rows, row+1)
+		bars[i].Row = free
 	}
-	return rows
+	return len(ends)
 }
