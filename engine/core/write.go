@@ -73,9 +73,10 @@ func (c *Core) dropLetter(r *engine.Run) {
 	u.unletter = append(u.unletter, r.ID)
 }
 
-func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {
+// setTimer has do called at a time, in place of what the timer in the slot was for.
+func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, do func()) {
 	c.wheel.Cancel(*slot)
-	*slot = c.wheel.Schedule(at, t)
+	*slot = c.wheel.Schedule(at, timer{slot, do})
 }
 
 func (c *Core) stopTimer(slot **wheel.Timer[timer]) {
