@@ -98,7 +98,7 @@ clean: ## Remove what was built; ./data stays
 
 .PHONY: test-race
 test-race: static ## Run the tests of all packages with goroutines of the product under the race detector
-	GORACE="atexit_sleep_ms=0 $$GORACE" $(GO) test -race $(GOTESTFLAGS) $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/($(RACELESS))$$')
+	GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -race $(GOTESTFLAGS) $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/($(RACELESS))$$')
 
 # Packages with tests that leave something out under the race detector are in both.
 .PHONY: test-raceless
