@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"context"
 	"strings"
 	"time"
 )
@@ -192,6 +193,11 @@ type ScheduleSlots struct {
 	Schedule string // in words
 	Zone     string // of the schedule; "" if it is UTC
 	Next     []Slot
+}
+
+// elsewhere reports whether the schedule has another zone than the page.
+func (v ScheduleSlots) elsewhere(ctx context.Context) bool {
+	return v.Zone != "" && v.Zone != zone(ctx).Name()
 }
 
 // LedgerRow is a line of the slot ledger.

@@ -74,7 +74,7 @@ test("an admin adds a user and gives a role", async () => {
 });
 
 test("a user makes and revokes a token", async () => {
-  const page = await it.open("/settings");
+  const page = await it.open("/settings/tokens");
   await signIn(page, "bob", first);
   await page.getByLabel("Name", { exact: true }).fill("deploy");
   await page.getByLabel("Role", { exact: true }).selectOption("admin");
@@ -85,7 +85,7 @@ test("a user makes and revokes a token", async () => {
   await page.getByRole("button", { name: "Create token" }).click();
   const token = await page.getByRole("region", { name: "Token deploy" }).locator("code").textContent();
   assert.equal(await asks(token), 200);
-  await page.goto("/settings");
+  await page.goto("/settings/tokens");
   assert.ok(!(await page.content()).includes(token), "the token is shown once");
   await page.getByRole("button", { name: "Revoke deploy" }).click();
   await confirm(page, "Revoke");
@@ -96,7 +96,7 @@ test("a user makes and revokes a token", async () => {
 test("a user ends a session, and changes the password", async () => {
   const [page, other] = [await it.open("/settings"), await it.open("/settings")];
   for (const each of [page, other]) await signIn(each, "bob", first);
-  await other.getByRole("heading", { level: 1, name: "Your account" }).waitFor();
+  await other.getByRole("heading", { level: 1, name: "Profile" }).waitFor();
   await page.reload();
   await page.getByRole("button", { name: /^End the session/ }).first().waitFor();
   await page.getByRole("button", { name: "End all others" }).click();

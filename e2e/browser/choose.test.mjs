@@ -43,6 +43,7 @@ both("jobs are chosen, paused, resumed and deleted together", async (hand) => {
   await page.getByRole("heading", { level: 1, name: "Delete 2 jobs" }).waitFor();
   await hand.type(page.getByLabel("Type 2 to delete them"), "2");
   await hand.press(page.getByRole("button", { name: "Delete 2 jobs" }));
-  await page.getByText("2 jobs deleted.").waitFor();
+  await page.getByText("2 jobs are deleted in ten seconds.").waitFor();
+  await box("flood").waitFor({ state: "detached" });
   assert.deepEqual((await it.server.api("jobs")).items.map((job) => job.name).sort(), ["ebb", "neap"]);
 });

@@ -35,7 +35,7 @@ both("a newcomer becomes the first admin by the printed link, uploads a program,
   await hand.press(page.getByRole("button", { name: "Upload", exact: true }));
   await title("hello").waitFor();
 
-  await hand.press(page.getByRole("link", { name: "a new job" }));
+  await hand.press(page.getByRole("link", { name: "Create a job" }).first());
   await title("New job").waitFor();
   await page.getByLabel("Binary", { exact: true }).waitFor();
   assert.equal(await page.getByLabel("Binary", { exact: true }).inputValue(), "hello", "the program is chosen already");

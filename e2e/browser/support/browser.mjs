@@ -41,7 +41,7 @@ export async function open(browser, url, { theme = "light", viewport = wide, ...
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   page.faults = [];
-  page.on("pageerror", (error) => page.faults.push(`script: ${error.message}`));
+  page.on("pageerror", (error) => page.faults.push(`script: ${error.stack}`));
   page.on("console", (message) => {
     if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.faults.push(`console: ${message.text()}`);
   });

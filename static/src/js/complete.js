@@ -25,7 +25,7 @@ export function startComplete() {
   let waiting;
   for (const name of ["focusin", "input"]) {
     document.addEventListener(name, (event) => {
-      const field = event.target.closest?.("[data-complete]");
+      const field = event.target.closest?.("input[data-complete]");
       if (!field) return;
       listOf(field);
       clearTimeout(waiting);
