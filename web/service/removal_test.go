@@ -15,12 +15,12 @@ import (
 func removing(t *testing.T, test func(t *testing.T, w *webtest.World, pass func(time.Duration))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := webtest.New(t)
+		began := time.Now()
+		w := webtest.New(t, service.Config{Now: func() time.Time { return webtest.Start.Add(time.Since(began)) }})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); w.RunRemovals(ctx) }()
 		test(t, w, func(d time.Duration) {
-			w.Now = w.Now.Add(d)
 			<-time.After(d)
 			synctest.Wait()
 		})

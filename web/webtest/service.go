@@ -51,6 +51,9 @@ func New(t testing.TB, configs ...service.Config) *World {
 		Backup: func(context.Context, io.Writer, service.BackupParts) error { return nil },
 	}
 	for _, given := range configs {
+		if given.Now != nil {
+			config.Now = given.Now
+		}
 		config.MaxBinary, config.Backup, config.NoBackup = given.MaxBinary, given.Backup, given.NoBackup
 		config.Alone, config.DiskFull, config.MaxBacklog, config.MayWatch = given.Alone, given.DiskFull, given.MaxBacklog, given.MayWatch
 	}
