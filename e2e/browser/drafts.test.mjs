@@ -80,7 +80,7 @@ both("a draft of an earlier version never replaces a newer one unseen", async (h
   await hand.press(page.getByRole("button", { name: "Restore the draft" }));
   await hand.press(save(page));
   await hand.press(page.getByRole("button", { name: "Overwrite with my version" }));
-  await page.getByRole("heading", { level: 1, name: "pump" }).waitFor();
+  await page.waitForURL((url) => url.pathname === "/jobs/pump");
   assert.equal((await it.server.api("jobs/pump")).spec.description, "Empties it");
 });
 
