@@ -30,14 +30,14 @@ func (c *Core) resume(r *run) {
 		case r.PendingSkip != "":
 			c.revokeAttempt(r, 1)
 		case at.After(c.now):
-			c.setTimer(&r.timer, at, func() { c.fire(r) })
+			c.setTimer(&r.timer, at, timer{kind: timerFire, of: r})
 		case c.outdated(r) != "":
 			c.giveUp(r, c.outdated(r))
 		default:
 			c.fire(r)
 		}
 	case engine.StatusRetrying:
-		c.setTimer(&r.timer, r.RetryAt, func() { c.admit(r) })
+		c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, of: r})
 	case engine.StatusQueued, engine.StatusRunning:
 		c.inspect(r)
 		c.askToCancel(r)
@@ -49,7 +49,7 @@ func (c *Core) resume(r *run) {
 // fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
 func (c *Core) fire(r *run) {
 	if at := r.Slot; at.After(c.now) { // the wall clock went back
-		c.setTimer(&r.timer, at, func() { c.fire(r) })
+		c.setTimer(&r.timer, at, timer{kind: timerFire, of: r})
 		return
 	}
 	if r.untouched() && c.superseded(r) { // the engine was suspended meanwhile
@@ -104,7 +104,7 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapSkip:
 		if !blocker.underWay() || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			r.hearing = true
-			c.setTimer(&r.timer, c.now.Add(hearEvery), func() { c.fire(r) })
+			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, of: r})
 			return
 		}
 		c.giveUp(r, engine.ReasonOverlap)

@@ -40,7 +40,7 @@ func (c *Core) prepareAfter(j *job) {
 func (c *Core) checkAfter(j *job) {
 	j.task.RunAt = c.now.Add(afterCheck).Truncate(time.Millisecond)
 	c.touchTask(j)
-	c.setTimer(&j.timer, j.task.RunAt, func() { c.prepare(j) })
+	c.setTimer(&j.timer, j.task.RunAt, timer{kind: timerPrepare, of: j})
 }
 
 // afterRun plans what follows a run's end: the next slot; or that which came while the run, one of an earlier slot that was

@@ -75,7 +75,7 @@ func (c *Core) watch(r *run) {
 		return
 	}
 	if next := c.incidents.Look(s, &r.Run, known); !next.IsZero() {
-		c.setTimer(&r.watch.timer, next, func() { c.watch(r) })
+		c.setTimer(&r.watch.timer, next, timer{kind: timerWatch, of: r})
 	}
 }
 
@@ -86,14 +86,8 @@ func (c *Core) watchWave(w *waveState) {
 		return
 	}
 	if next := c.incidents.LookAtWave(w.dag.subject(), &w.Wave.Wave); !next.IsZero() {
-		c.setTimer(&w.watch, next, func() { c.wakeWave(w) })
+		c.setTimer(&w.watch, next, timer{kind: timerWave, of: w})
 	}
-}
-
-// wakeWave looks at a wave that may be slow, or whose NotBefore has come.
-func (c *Core) wakeWave(w *waveState) {
-	c.watchWave(w)
-	c.idleDAGs = append(c.idleDAGs, w.dag)
 }
 
 // alertOfStart looks at a run whose attempt was claimed.

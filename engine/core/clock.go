@@ -14,7 +14,7 @@ func (c *Core) clockWentBack(by time.Duration) {
 	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
 		r := c.runs[id]
 		if r.resend != nil {
-			c.setTimer(&r.resend, c.now.Add(c.config.Resend), func() { c.askToCancel(r) })
+			c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})
 		}
 		if r.timer == nil {
 			continue
@@ -23,12 +23,12 @@ func (c *Core) clockWentBack(by time.Duration) {
 		case engine.StatusRetrying:
 			r.RetryAt = r.RetryAt.Add(-by)
 			c.touch(r)
-			c.setTimer(&r.timer, r.RetryAt, func() { c.admit(r) })
+			c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, of: r})
 		case engine.StatusQueued:
 			r.requeueChecks = 0
 			c.checkLater(r)
 		case engine.StatusRunning:
-			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), func() { c.inspect(r) })
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, of: r})
 		default:
 		}
 	}

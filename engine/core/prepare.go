@@ -23,7 +23,7 @@ func (c *Core) prepare(j *job) {
 	if c.now.Before(slot) && (skips || len(j.task.Waiting) > 0) {
 		// It would most likely be skipped, or wait for its turn: decide at the slot, or as soon as the live run ends.
 		j.postpone = true
-		c.setTimer(&j.timer, slot, func() { c.prepare(j) })
+		c.setTimer(&j.timer, slot, timer{kind: timerPrepare, of: j})
 		return
 	}
 	j.postpone = false

@@ -50,7 +50,7 @@ func (c *Core) askToCancel(r *run) {
 		c.revokeAttempt(r, r.Attempt)
 	case engine.StatusRunning:
 		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
-		c.setTimer(&r.resend, c.now.Add(c.config.Resend), func() { c.askToCancel(r) })
+		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})
 	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed,
 		engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}

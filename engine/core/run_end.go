@@ -24,7 +24,7 @@ func (c *Core) follow(r *run, next attempt.Next) {
 	}
 	attempt.Retry(&r.Run, next.At, next.Reason)
 	c.touch(r)
-	c.setTimer(&r.timer, r.RetryAt, func() { c.admit(r) })
+	c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, of: r})
 }
 
 // end gives a run its terminal status. One whose tries are used up leaves a dead letter.

@@ -12,13 +12,13 @@ func (c *Core) inspect(r *run) {
 	switch r.Status {
 	case engine.StatusQueued:
 		if r.dirty || r.writing { // it waits for the store, and most likely it is published after that
-			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), func() { c.inspect(r) })
+			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), timer{kind: timerInspect, of: r})
 			return
 		}
 		c.checkLater(r)
 	case engine.StatusRunning:
 		// The answer resets the timer; without an answer the question is asked again.
-		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), func() { c.inspect(r) })
+		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerInspect, of: r})
 	default:
 		return
 	}
@@ -36,7 +36,7 @@ func (c *Core) inspected(e AttemptInspected) {
 		return // the attempt has ended meanwhile: the run's timer is for what comes next
 	}
 	if e.Failed {
-		c.setTimer(&r.timer, c.now.Add(time.Second), func() { c.inspect(r) })
+		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 		return
 	}
 	if e.State.Last == "" || e.State.LockHeld { // else what has come of it is on the way
@@ -44,7 +44,7 @@ func (c *Core) inspected(e AttemptInspected) {
 	}
 	found := attempt.Inspected(&r.Run, e.State, r.revoke, attempt.Times{LockTTL: c.config.LockTTL, Margin: c.config.Margin}, c.now)
 	if !found.AskAt.IsZero() {
-		c.setTimer(&r.timer, found.AskAt, func() { c.inspect(r) })
+		c.setTimer(&r.timer, found.AskAt, timer{kind: timerInspect, of: r})
 	}
 	switch {
 	case found.Unknown:

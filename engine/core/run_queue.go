@@ -70,5 +70,5 @@ func (c *Core) Task(run string, attempt int, again bool) *engine.Task {
 func (c *Core) checkLater(r *run) {
 	wait := c.config.Requeue << min(r.requeueChecks, 2)
 	r.requeueChecks++
-	c.setTimer(&r.timer, c.now.Add(wait), func() { c.inspect(r) })
+	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, of: r})
 }

@@ -40,7 +40,7 @@ func (c *Core) result(m *engine.Result) {
 		if attempt.Started(&r.Run, m, c.now) {
 			c.touch(r)
 			c.alertOfStart(r)
-			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), func() { c.inspect(r) })
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, of: r})
 			if m.Asks {
 				c.letBegin(r, m)
 			}
@@ -82,7 +82,7 @@ func (c *Core) claimedTwice(r *run, m *engine.Result) {
 func (c *Core) published(e TaskPublished) {
 	if c.Queued(e.Run, e.Attempt) && e.Failed {
 		r := c.runs[e.Run]
-		c.setTimer(&r.timer, c.now.Add(time.Second), func() { c.inspect(r) })
+		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *Core) revoked(e AttemptRevoked) {
 	r.revoke = false
 	switch {
 	case e.Failed:
-		c.setTimer(&r.resend, c.now.Add(c.config.Resend), func() { c.askToCancel(r) })
+		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})
 	case e.Attempt < r.Attempt: // the attempt has ended meanwhile
 		c.askToCancel(r)
 	case !e.Revoked:
@@ -114,7 +114,7 @@ func (c *Core) revoked(e AttemptRevoked) {
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
 		} else if r.Status == engine.StatusQueued {
-			c.setTimer(&r.timer, c.now.Add(time.Second), func() { c.inspect(r) })
+			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 		}
 	case r.PendingSkip != "":
 		c.tookBack(r)

@@ -43,7 +43,7 @@ func (c *Core) arm(j *job) {
 	if j.task.Slot.Before(c.now.Add(-c.config.Grace)) {
 		at = c.now.Add(time.Millisecond) // more slots have passed than one step handles: others have their turn first
 	}
-	c.setTimer(&j.timer, at, func() { c.prepare(j) })
+	c.setTimer(&j.timer, at, timer{kind: timerPrepare, of: j})
 }
 
 // take remembers that a slot which the task has not passed has a run.

@@ -75,10 +75,22 @@ type runWatch struct {
 	timer *wheel.Timer[timer] // the run may be late or slow then
 }
 
-// timer is what the core does at a time, and where the timer is kept until then.
+type timerKind uint8
+
+const (
+	timerPrepare timerKind = iota + 1
+	timerFire              // a scheduled run's slot, or NotBefore, has come
+	timerRetry
+	timerInspect // check a queued task, or a running attempt's lock
+	timerResend  // ask again for a cancellation
+	timerWatch   // a run may be late or slow: see watch
+	timerWave    // a wave may be slow, or the NotBefore of one has come
+)
+
+// timer is of a job, a run or a wave, as its kind says.
 type timer struct {
-	slot **wheel.Timer[timer]
-	do   func()
+	kind timerKind
+	of   any
 }
 
 // dagState is a DAG that the core holds: what is planned, and the wave that is open.

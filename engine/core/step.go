@@ -70,7 +70,36 @@ func (c *Core) LetGo(uid string) {
 }
 
 func (c *Core) expire(_ time.Time, t timer) {
-	*t.slot = nil
-	t.do()
+	switch t.kind {
+	case timerPrepare:
+		j := t.of.(*job)
+		j.timer = nil
+		c.prepare(j)
+	case timerFire:
+		r := t.of.(*run)
+		r.timer = nil
+		c.fire(r)
+	case timerRetry:
+		r := t.of.(*run)
+		r.timer = nil
+		c.admit(r)
+	case timerInspect:
+		r := t.of.(*run)
+		r.timer = nil
+		c.inspect(r)
+	case timerResend:
+		r := t.of.(*run)
+		r.resend = nil
+		c.askToCancel(r)
+	case timerWatch:
+		r := t.of.(*run)
+		r.watch.timer = nil
+		c.watch(r)
+	case timerWave:
+		w := t.of.(*waveState)
+		w.watch = nil
+		c.watchWave(w)
+		c.idleDAGs = append(c.idleDAGs, w.dag)
+	}
 	c.settleRuns()
 }

@@ -166,7 +166,7 @@ func (c *Core) nextAsked(d *dagState) int {
 	for i, w := range d.asked {
 		switch {
 		case w.NotBefore.After(c.now):
-			c.setTimer(&w.watch, w.NotBefore, func() { c.wakeWave(w) })
+			c.setTimer(&w.watch, w.NotBefore, timer{kind: timerWave, of: w})
 		case next < 0, d.asked[next].Trigger == engine.TriggerBackfill && w.Trigger != engine.TriggerBackfill:
 			next = i
 		}

@@ -73,10 +73,9 @@ func (c *Core) dropLetter(r *engine.Run) {
 	u.unletter = append(u.unletter, r.ID)
 }
 
-// setTimer has do called at a time, in place of what the timer in the slot was for.
-func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, do func()) {
+func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {
 	c.wheel.Cancel(*slot)
-	*slot = c.wheel.Schedule(at, timer{slot, do})
+	*slot = c.wheel.Schedule(at, t)
 }
 
 func (c *Core) stopTimer(slot **wheel.Timer[timer]) {

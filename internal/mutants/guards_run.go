@@ -110,8 +110,8 @@ var runGuards = []mutant{
 	{
 		name: "supervise", guard: "a running attempt is looked after",
 		file: "engine/core/run_result.go",
-		old:  "func() { c.inspect(r) })\n			if m.Asks {",
-		new:  "func() { c.inspect(r) })\n			c.stopTimer(&r.timer)\n			if m.Asks {",
+		old:  "timer{kind: timerInspect, of: r})\n			if m.Asks {",
+		new:  "timer{kind: timerInspect, of: r})\n			c.stopTimer(&r.timer)\n			if m.Asks {",
 	},
 	{
 		name: "begin-after-commit", guard: "a program that may begin once begins when its claim is durable",
@@ -221,7 +221,7 @@ var runGuards = []mutant{
 		name: "cancel-resent", guard: "a cancellation is sent until the attempt ends",
 		held: test{"engine/core", "^TestTranscripts$/^cancel$"},
 		file: "engine/core/run_cancel.go",
-		old:  "		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), func() { c.askToCancel(r) })",
+		old:  "		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})",
 		new:  "		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})",
 	},
 	{
