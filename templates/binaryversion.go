@@ -79,7 +79,7 @@ func createJobURL(binary string, version Version) templ.SafeURL {
 	return templ.URL("/jobs/new?binary=" + reference)
 }
 
-// otherVersion is the version that one is most likely compared with.
+// otherVersion is the version to compare a version with by default.
 func otherVersion(v BinaryVersion) int {
 	if v.Before > 0 {
 		return v.Before

@@ -44,7 +44,7 @@ func TestDoctorSeesDeletedAndDamagedBinaries(t *testing.T) {
 		}
 	}
 	if strings.Contains(result.out, "whole version") {
-		t.Errorf("a whole one is told as well:\n%s", result.out)
+		t.Errorf("a whole one is reported as well:\n%s", result.out)
 	}
 }
 

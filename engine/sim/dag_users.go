@@ -145,7 +145,7 @@ func (u *users) startWave() bool {
 func (u *users) insertWave(m *dagModel, id string, fill func(*engine.Wave)) {
 	w := u.w
 	wave := engine.Wave{
-		ID: id, Revision: 1, Namespace: namespace, DAGUID: m.uid, DAG: m.dag.Name, Shard: m.dag.Shard, By: "somebody",
+		ID: id, Revision: 1, Namespace: namespace, DAGUID: m.uid, DAG: m.dag.Name, Shard: m.dag.Shard, By: "user",
 		Status: engine.StatusScheduled, CreatedAt: u.time.stamp(),
 	}
 	fill(&wave)
@@ -219,7 +219,7 @@ func (u *users) cancelWave() bool {
 		return false
 	}
 	u.w.counts.add("cancel wave", wave.Status.String())
-	u.command(engine.Command{ID: wave.ID + "-cancel", Kind: engine.CommandCancelWave, RunID: wave.ID, JobUID: wave.DAGUID, By: "somebody"})
+	u.command(engine.Command{ID: wave.ID + "-cancel", Kind: engine.CommandCancelWave, RunID: wave.ID, JobUID: wave.DAGUID, By: "user"})
 	return true
 }
 
@@ -228,7 +228,7 @@ func (u *users) endWaves(staying []engine.Wave) {
 	for i := range staying {
 		wave := &staying[i]
 		u.w.counts.add("wave", "stays open")
-		u.command(engine.Command{ID: wave.ID + "-cancel", Kind: engine.CommandCancelWave, RunID: wave.ID, JobUID: wave.DAGUID, By: "somebody"})
+		u.command(engine.Command{ID: wave.ID + "-cancel", Kind: engine.CommandCancelWave, RunID: wave.ID, JobUID: wave.DAGUID, By: "user"})
 	}
 }
 
@@ -242,7 +242,7 @@ func (u *users) resumeWave() bool {
 	u.w.counts.add("resume wave", wave.Status.String())
 	u.command(engine.Command{
 		ID: fmt.Sprintf("%s-resume-%d", wave.ID, wave.Revision), Kind: engine.CommandResumeWave, RunID: wave.ID, JobUID: wave.DAGUID,
-		By: "somebody", Revision: wave.Revision,
+		By: "user", Revision: wave.Revision,
 	})
 	return true
 }
@@ -267,7 +267,7 @@ func (u *users) markTask() bool {
 	w.counts.add("mark in wave", wave.Status.String())
 	u.command(engine.Command{
 		ID: fmt.Sprintf("%s-mark-%d-%s-%s", wave.ID, wave.Revision, as, task), Kind: engine.CommandMarkTask, RunID: wave.ID, JobUID: wave.DAGUID,
-		By: "somebody", Revision: wave.Revision, Task: task, Mark: as,
+		By: "user", Revision: wave.Revision, Task: task, Mark: as,
 	})
 	return true
 }
@@ -286,7 +286,7 @@ func (u *users) clearTask() bool {
 		return false
 	}
 	command := engine.Command{
-		Kind: engine.CommandClearTask, RunID: wave.ID, JobUID: wave.DAGUID, By: "somebody", Revision: wave.Revision, Task: task, Alone: w.odds(0.3),
+		Kind: engine.CommandClearTask, RunID: wave.ID, JobUID: wave.DAGUID, By: "user", Revision: wave.Revision, Task: task, Alone: w.odds(0.3),
 	}
 	command.ID = fmt.Sprintf("%s-clear-%d-%s-%t", wave.ID, wave.Revision, task, command.Alone)
 	what := state.String()

@@ -22,7 +22,7 @@ func (w *world) kept(m *jobModel, runs []engine.Run) {
 	w.obsolete(m, runs)
 }
 
-// caughtUp checks that one look at what has passed brings back no more than the policy says: that of the version that the runs are of, up
+// caughtUp checks that one look at passed slots brings back no more than the catch-up policy allows: the policy of the runs' generation, up
 // to the pause or the resumption that the engine read at that instant, and from then on.
 func (w *world) caughtUp(m *jobModel, runs []engine.Run) {
 	type look struct {

@@ -303,7 +303,7 @@ func (u *users) start() bool {
 	w, job := u.w, m.job
 	run := engine.Run{
 		ID: engine.ManualRunID(job.UID, fmt.Sprint("key-", w.random.IntN(40))), Revision: 1, Namespace: namespace, JobUID: job.UID, Job: job.Name,
-		Shard: job.Shard, Trigger: engine.TriggerManual, By: "somebody", Status: engine.StatusScheduled,
+		Shard: job.Shard, Trigger: engine.TriggerManual, By: "user", Status: engine.StatusScheduled,
 		Tier: job.Spec.Tier, Class: job.Spec.Class, Binary: job.Spec.Binary, CreatedAt: u.time.stamp(),
 	}
 	if w.odds(0.25) {
@@ -315,7 +315,7 @@ func (u *users) start() bool {
 	u.command(engine.Command{ID: engine.StartCommand(run.ID), Kind: engine.CommandStart, RunID: run.ID, JobUID: run.JobUID, By: run.By, Run: &run})
 	if w.odds(0.1) {
 		w.after(w.between(20*time.Millisecond, 200*time.Millisecond), func() {
-			u.command(engine.Command{ID: run.ID + "-cancel", Kind: engine.CommandCancel, RunID: run.ID, JobUID: run.JobUID, By: "somebody"})
+			u.command(engine.Command{ID: run.ID + "-cancel", Kind: engine.CommandCancel, RunID: run.ID, JobUID: run.JobUID, By: "user"})
 		})
 	}
 	return true
@@ -349,7 +349,7 @@ func (u *users) cancel() bool {
 	}
 	run := active[u.w.random.IntN(len(active))]
 	u.w.counts.add("cancel", run.Status.String())
-	u.command(engine.Command{ID: run.ID + "-cancel", Kind: engine.CommandCancel, RunID: run.ID, JobUID: run.JobUID, By: "somebody"})
+	u.command(engine.Command{ID: run.ID + "-cancel", Kind: engine.CommandCancel, RunID: run.ID, JobUID: run.JobUID, By: "user"})
 	return true
 }
 
@@ -364,7 +364,7 @@ func (u *users) retry() bool {
 	}
 	u.w.counts.add("retry", run.Status.String())
 	u.command(engine.Command{
-		ID: fmt.Sprintf("%s-retry-%d", id, run.Revision), Kind: engine.CommandRetry, RunID: id, JobUID: run.JobUID, By: "somebody", Revision: run.Revision,
+		ID: fmt.Sprintf("%s-retry-%d", id, run.Revision), Kind: engine.CommandRetry, RunID: id, JobUID: run.JobUID, By: "user", Revision: run.Revision,
 	})
 	return true
 }
@@ -379,7 +379,7 @@ func (u *users) backfill() bool {
 	to := from.Add(w.between(time.Second, 20*time.Second)).Truncate(time.Millisecond)
 	u.command(engine.Command{
 		ID:   fmt.Sprintf("%s-backfill-%d-%d", m.uid, from.UnixMilli(), to.UnixMilli()),
-		Kind: engine.CommandBackfill, JobUID: m.uid, By: "somebody", From: from, To: to,
+		Kind: engine.CommandBackfill, JobUID: m.uid, By: "user", From: from, To: to,
 	})
 	return true
 }

@@ -144,8 +144,8 @@ func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) (
 }
 
 // Create inserts a definition of revision 1; engine.ErrExists if a living one has the name. A tombstone of its name is
-// moved aside and stays until it is handled. The document is the first generation, too, so that one write does
-// it all.
+// moved aside and stays until it is handled. The document is the first generation, too: one
+// write makes both.
 func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

@@ -294,7 +294,7 @@ type gathered struct {
 
 func (g *gathered) collision(tier spec.Tier, capacity int, planned []plannedOf) Collision {
 	one := Collision{Tier: tier, At: []time.Time{time.UnixMilli(g.at).UTC()}, Runs: g.runs, Peak: g.peak, Capacity: capacity}
-	// Whoever is last waits until the others have gone through all slots.
+	// The last run waits until all others have been through the capacity.
 	one.Lag = max(time.Duration(g.work/int64(capacity)-g.work/int64(g.runs))*time.Millisecond, 0)
 	for of, runs := range g.of {
 		named := planned[of].CollisionOf

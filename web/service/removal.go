@@ -24,7 +24,7 @@ const (
 	removalsLooked = 15 * time.Second
 	// removalTakes is after how long a removal that was begun is begun again: its server has ended.
 	removalTakes = 2 * time.Minute
-	// removalKept is how long it is told how a removal has ended.
+	// removalKept is how long the outcome of a removal is kept.
 	removalKept = 5 * time.Minute
 	// mostRemovals is how many removals are looked at at a time.
 	mostRemovals = 1000

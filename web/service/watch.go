@@ -138,7 +138,7 @@ func (s *Service) look(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			s.log.Warn("looking for changes failed: those who watch get no hints for now", "error", err)
+			s.log.Warn("looking for changes failed: open pages are not refreshed until it succeeds", "error", err)
 		default:
 			if round > 0 {
 				for _, hint := range now.since(&seen) {

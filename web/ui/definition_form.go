@@ -146,7 +146,7 @@ func revisionOf(c echo.Context) int64 {
 	return revision
 }
 
-// saved leads to the definition: the script of the form, which has sent it without leaving the page, is told where that is.
+// saved leads to the page of the definition. The script of the form, which stays on the page, gets the address instead.
 func saved(c echo.Context, path string, change service.Change) error {
 	notice := "saved"
 	if change == service.Created || change == service.Unchanged {
