@@ -108,6 +108,8 @@ export function startZone() {
     button.textContent = own;
     // The reader has moved, or the server has not known: what is chosen is the browser's own zone.
     if (button.getAttribute("aria-pressed") === "true") document.documentElement.dataset.zone = own;
+    const utc = button.form.querySelector('[value="utc"]');
+    if (own === "UTC") (utc.getAttribute("aria-pressed") === "true" ? button : utc).remove(); // they mean the same
   }
   sayFields(zone(), was);
   document.addEventListener("htmx:afterSwap", () => {
