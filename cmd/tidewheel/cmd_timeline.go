@@ -137,7 +137,8 @@ func (c *cli) collisionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "collisions", Short: "Show when more runs are planned than there are slots",
 		Long: `Show the times of the next seven days at which more runs are planned than the executors have slots for, from the schedules and from how long
-the last runs took. "tidewheel spread" spreads them.`,
+the last runs took. Counted are jobs and the roots of DAGs of the namespace with cron expressions or intervals; the tasks after the roots, manual
+runs and other namespaces are not. "tidewheel spread" spreads them.`,
 		Example: "  tidewheel collisions\n  tidewheel collisions -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			api, err := c.client()
