@@ -192,3 +192,30 @@ func TestItemsThatNeverBeganAreRunWhenAClearedWaveIsResumed(t *testing.T) {
 	b.drain()
 	b.wants(wave, engine.StatusSucceeded, "a succeeded, each[0] succeeded, each[1] succeeded")
 }
+
+// The task that leaves a list was cleared alone, and leaves a shorter one. When the wave is resumed, an item beyond it that failed is not run
+// again, and one that succeeded stays and hands on what it left, at its place.
+func TestItemsBeyondAListThatGotShorterStayIfTheySucceeded(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\n"+
+		"tasks: {a: {}, each: {needs: [a], for_each: outputs.a.list}, z: {needs: [each], for_each: outputs.each.list}}\n")
+	list := `{"list": [1, 2, 3]}`
+	b.ends = func(task *engine.Task) engine.Finish {
+		if item := b.runs[task.Run].Item; task.Task == "each" && *item == 1 {
+			return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: "no"}
+		}
+		return engine.Finish{Status: engine.StatusSucceeded, Outputs: []byte(list)}
+	}
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	list = `{"list": [1]}`
+	b.clears(wave, "a", nil, true)
+	b.drain()
+	b.wants(wave, engine.StatusFailed, "a succeeded, each[0] succeeded, each[1] failed, each[2] succeeded, z skipped (upstream)")
+	b.started = nil
+	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
+	b.drain()
+	b.restart()
+	b.wantStarted("z0#1 z1#1 z2#1")
+	b.wants(wave, engine.StatusSucceeded,
+		"a succeeded, each[0] succeeded, each[1] skipped, each[2] succeeded, z[0] succeeded, z[1] succeeded, z[2] succeeded")
+}

@@ -141,10 +141,27 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 			if state != dag.Skipped || items > 0 {
 				wrong("that its list is empty")
 			}
-		case items != count:
+		case w.truth.listed(wave, name, count) != count:
 			wrong(fmt.Sprintf("%d items", count))
 		}
 	}
+}
+
+// listed counts the items of a mapped task that its list has. Others are of the time before its wave was resumed, and stay if they were
+// not to be run again; it counts none where one did not stay, or is not skipped.
+func (t *truth) listed(wave *waveShadow, task string, count int) (items int) {
+	for _, id := range t.runsOf[wave.ID] {
+		switch run := t.stored[id]; {
+		case run == nil || run.task != task || run.item < 0 || run.status == engine.StatusSkipped:
+		case run.item < count:
+			items++
+		default:
+			if again, before := wave.rerunnable[id]; again || !before {
+				return 0
+			}
+		}
+	}
+	return items
 }
 
 // attempted reports whether a task of a wave was ever queued.
@@ -199,15 +216,15 @@ func (w *world) list(wave *waveShadow, forEach string) (items int, known bool) {
 	if left := w.left(wave, source); left != nil {
 		return len(left.List), true
 	}
-	if state, mapped := w.truth.outcome(wave.ID, source); mapped > 0 { // a list of lists, if any item has left one
-		for _, id := range w.truth.runsOf[wave.ID] {
-			if run := w.truth.stored[id]; run != nil && run.task == source && run.status == engine.StatusSucceeded &&
-				w.journal.left[attemptKey(id, run.attempt)] != nil {
-				return mapped, state != 0
-			}
+	for _, id := range w.truth.runsOf[wave.ID] { // a list of lists, if any item has left one; a skipped one between them has its place
+		run := w.truth.stored[id]
+		if run == nil || run.task != source || run.item < 0 || run.status == engine.StatusSkipped {
+			continue
 		}
+		items = max(items, run.item+1)
+		known = known || run.status == engine.StatusSucceeded && w.journal.left[attemptKey(id, run.attempt)] != nil
 	}
-	return 0, false
+	return items, known
 }
 
 // sourceOf returns the task that an expression reads.

@@ -12,7 +12,7 @@ import (
 type waveShadow struct {
 	engine.Wave
 	kept       map[string]dag.State // tasks that stay as they were when it was last resumed; only looked up
-	rerunnable map[string]bool      // runs that had ended, of tasks that are run or decided again; only looked up
+	rerunnable map[string]bool      // runs that had ended; whether they may be run again, and have not been
 	marks      map[string]dag.State // tasks that users have decided; the same
 }
 

@@ -104,7 +104,7 @@ func (t *truth) reopens(wave *waveShadow) {
 			continue
 		}
 		task, known := form.graph.Index(run.task)
-		other := clears && first.Task == run.task && first.Item != nil && run.item >= 0 && run.item != *first.Item
+		other := clears && first.Task == run.task && first.Item != nil && run.item >= 0 && run.item != *first.Item && run.status != engine.StatusSkipped
 		wave.rerunnable[id] = known && again[task] && !other && (clears || run.status != engine.StatusSucceeded)
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -283,18 +284,15 @@ func (t *truth) wrote(run *engine.Run) {
 
 // reaches reports whether a run may go from one status to another in one write, which may hold several steps.
 func reaches(from, to engine.Status) bool {
-	if canBecome(from, to) {
-		return true
-	}
-	if from.Terminal() || to == engine.StatusScheduled || to == engine.StatusInvalid {
-		return false
-	}
-	if from == engine.StatusRetrying {
-		return reaches(engine.StatusQueued, to)
-	}
-	for _, between := range []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying} {
-		if between > from && canBecome(from, between) && reaches(between, to) {
+	reached := []engine.Status{from}
+	for i := 0; i < len(reached); i++ {
+		if canBecome(reached[i], to) {
 			return true
+		}
+		for between := engine.StatusScheduled; between <= engine.StatusRetrying; between++ {
+			if canBecome(reached[i], between) && !slices.Contains(reached, between) {
+				reached = append(reached, between)
+			}
 		}
 	}
 	return false

@@ -91,19 +91,19 @@ func (w *Wave) start(task int, deleted bool, now time.Time) Move {
 	if err != nil {
 		return failed("for_each " + err.Error())
 	}
-	f, err := dag.NewFan(len(items), t.MaxParallel)
-	if err != nil {
-		return failed(err.Error())
-	}
 	if len(items) == 0 {
 		return closed(dag.Skipped, "its list is empty")
 	}
-	for item := range items { // of a resumed wave: what is not run again stays
-		if known := w.Known[engine.ItemRunID(w.ID, item, t.Name)]; known != nil {
-			f.Ended(item, StateOf(known.Status))
+	var known []itemState
+	for _, r := range w.Known {
+		if r.Task == t.Name && r.Item != nil {
+			known = append(known, itemState{item: *r.Item, state: StateOf(r.Status)})
 		}
 	}
-	w.fans[task] = &fan{Fan: f, items: items}
+	f, err := w.newFan(task, items, known)
+	if err != nil {
+		return failed(err.Error())
+	}
 	move := Move{Task: task, Kind: MoveMap, Items: len(items)}
 	if f.Done() {
 		move.Closed, _ = w.State.Mark(task, f.Outcome())

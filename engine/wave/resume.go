@@ -112,7 +112,7 @@ func (w *Wave) Again(reset []int, redo Redo) []Again {
 		r := w.Known[id]
 		stays := r.Status == engine.StatusSucceeded && redo.Cleared == ""
 		if redo.Cleared == r.Task && redo.Item != nil {
-			stays = r.Item != nil && *r.Item != *redo.Item
+			stays = r.Item != nil && *r.Item != *redo.Item && r.Status != engine.StatusSkipped // the list may have it again
 		}
 		if r.Item == nil || !stays {
 			known[r.Task] = append(known[r.Task], r)

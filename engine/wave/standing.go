@@ -1,7 +1,6 @@
 package wave
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -194,57 +193,31 @@ func (w *Wave) hold(p *past, states []dag.State) {
 	if w.Resumed == 0 {
 		return
 	}
-	var held []int
 	begun := func(k itemState) bool { return k.state == dag.Running }
 	again := func(k itemState) bool { return k.state == dag.Waiting }
 	for task := range states {
 		known := p.items[task]
 		_, single := p.states[task]
-		if states[task] == dag.Running && len(known) > 0 && !slices.ContainsFunc(known, begun) && (single || slices.ContainsFunc(known, again)) {
-			states[task] = dag.Waiting
-			held = append(held, task)
+		if states[task] != dag.Running || len(known) == 0 || slices.ContainsFunc(known, begun) || !single && !slices.ContainsFunc(known, again) {
+			continue
 		}
-	}
-	if len(held) == 0 {
-		return
-	}
-	judged, _, err := w.Definition.Graph.Restore(states)
-	if err != nil {
-		return
-	}
-	for _, task := range held {
-		_, single := p.states[task]
-		root := w.Definition.Graph.Root(task)
-		switch {
-		case single && root:
+		states[task] = dag.Waiting
+		if w.Definition.Graph.Root(task) {
 			states[task] = dag.Ready
-		case !single && (root || judged.State(task) == dag.Ready): // it may have begun: its items continue
-			states[task] = dag.Running
 		}
 	}
 }
 
 // deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a resumed wave, the task
-// that left the list may be run again, so that there is no list: then the task has succeeded before, and has no items but
-// those with runs.
+// that left the list may be run again, so that there is no list: then it has no items but those that have ended.
 func (w *Wave) deriveFan(task int, known []itemState) {
-	items, err := w.items(task)
-	if err != nil || len(items) == 0 {
-		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })
-		items = make([]json.RawMessage, last.item+1)
-	}
-	made, err := dag.NewFan(len(items), w.Definition.Spec.Tasks[task].MaxParallel)
+	list, _ := w.items(task)
+	f, err := w.newFan(task, list, known)
 	if err != nil {
 		return
 	}
-	f := &fan{Fan: made, items: items}
-	w.fans[task] = f
 	for _, k := range known {
-		switch {
-		case k.item >= len(items):
-		case k.state.Ended():
-			f.Ended(k.item, k.state)
-		case k.state == dag.Running:
+		if k.state == dag.Running && k.item < len(list) {
 			f.Started(k.item)
 			w.running++
 		}
@@ -259,4 +232,30 @@ func (w *Wave) deriveFan(task int, known []itemState) {
 	case f.Count(dag.Ready) > 0:
 		w.active = append(w.active, task)
 	}
+}
+
+// newFan begins a mapped task over its list. known are items of it that have a run already, as the wave was resumed or is
+// read again: what has ended stays so. Of items that the list has no more, those that were executed still count, and hand on what they left.
+func (w *Wave) newFan(task int, list []json.RawMessage, known []itemState) (*fan, error) {
+	items := len(list)
+	for _, k := range known {
+		if k.state.Ended() && k.state != dag.Skipped {
+			items = max(items, k.item+1)
+		}
+	}
+	made, err := dag.NewFan(items, w.Definition.Spec.Tasks[task].MaxParallel)
+	if err != nil {
+		return nil, err
+	}
+	f := &fan{Fan: made, items: list}
+	for _, k := range known {
+		if k.item < items {
+			f.Ended(k.item, k.state)
+		}
+	}
+	for item := len(list); item < items; item++ {
+		f.Ended(item, dag.Skipped) // but for those above
+	}
+	w.fans[task] = f
+	return f, nil
 }
