@@ -21,10 +21,7 @@ func (c *Core) resume(r *run) {
 	c.watch(r)
 	switch r.Status {
 	case engine.StatusScheduled:
-		at := r.Slot
-		if r.NotBefore.After(at) {
-			at = r.NotBefore
-		}
+		at := plan.Later(r.Slot, r.NotBefore)
 		switch {
 		case r.Trigger == engine.TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
 		case r.PendingSkip != "":
@@ -41,8 +38,7 @@ func (c *Core) resume(r *run) {
 	case engine.StatusQueued, engine.StatusRunning:
 		c.inspect(r)
 		c.askToCancel(r)
-	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
-		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	default:
 	}
 }
 
@@ -85,16 +81,12 @@ func (c *Core) superseded(r *run) bool {
 // admit applies the overlap policy to a run whose time has come.
 func (c *Core) admit(r *run) {
 	j := r.job
-	switch {
-	case j.dag != nil && r.Status == engine.StatusScheduled:
+	if j.dag != nil && r.Status == engine.StatusScheduled {
 		c.admitRoot(r)
-		return
-	case j.dag != nil:
-		c.enqueue(r)
 		return
 	}
 	blocker := c.blocker(j, r)
-	if blocker == nil {
+	if blocker == nil || j.dag != nil {
 		c.enqueue(r)
 		return
 	}

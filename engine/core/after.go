@@ -12,15 +12,6 @@ import (
 // it from time to time.
 const afterCheck = time.Minute
 
-// planAfter continues a fixed delay after a load or an edit.
-func (c *Core) planAfter(j *job) {
-	if j.hasRunAt() {
-		c.checkAfter(j)
-		return
-	}
-	c.arm(j)
-}
-
 func (c *Core) prepareAfter(j *job) {
 	if j.hasRunAt() {
 		c.checkAfter(j)

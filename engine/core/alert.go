@@ -154,7 +154,10 @@ func (c *Core) alertsOfJob(j *job) {
 // alertsOfDAG has a DAG and its tasks follow what its definition and its namespace ask for.
 func (c *Core) alertsOfDAG(d *dagState) {
 	d.alerts = nil
-	asked := map[string]*spec.Alerts{} // by task
+	asked := map[string]*spec.Alerts{} // by task; where it is nil, what is left of the task goes
+	for _, task := range c.incidents.Tasks(d.uid) {
+		asked[task] = nil
+	}
 	if d.def != nil {
 		d.alerts = c.asked(d.def.Spec.Alerts, c.namespaceAlerts[d.namespace])
 		for i := range d.def.Spec.Tasks {
@@ -166,11 +169,6 @@ func (c *Core) alertsOfDAG(d *dagState) {
 	if d.alerts == nil && len(asked) == 0 && !c.incidents.Has(d.uid) {
 		return
 	}
-	for _, task := range c.incidents.Tasks(d.uid) {
-		if asked[task] == nil {
-			asked[task] = nil // what is left of it goes
-		}
-	}
 	c.incidents.Follow(d.subject())
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		s := d.subject()
@@ -180,8 +178,8 @@ func (c *Core) alertsOfDAG(d *dagState) {
 	if d.open != nil {
 		c.watchWave(d.open)
 	}
-	for _, name := range d.taskNames() {
-		for _, r := range d.tasks[name].live {
+	for _, j := range d.jobs() {
+		for _, r := range j.live {
 			c.watch(r)
 		}
 	}

@@ -47,8 +47,7 @@ func (c *Core) command(e CommandReceived) {
 			e.Run = nil // it was read before its end was written
 		}
 		c.retryByHand(j, r, e)
-	case engine.CommandBackfill, engine.CommandStartWave, engine.CommandCancelWave, engine.CommandResumeWave, engine.CommandMarkTask,
-		engine.CommandClearTask:
+	default:
 	}
 }
 

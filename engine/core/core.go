@@ -133,8 +133,10 @@ func (c *Core) BinaryKeys() []string {
 		}
 	}
 	for _, d := range c.dags {
-		for _, key := range d.binaryKeys() {
-			used[key] = true
+		for _, f := range d.definitions {
+			for _, key := range engine.BinaryKeys(d.namespace, f.Spec) {
+				used[key] = true
+			}
 		}
 	}
 	maps.DeleteFunc(c.binaries, func(key string, _ *engine.Binary) bool { return !used[key] })

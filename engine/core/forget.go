@@ -14,9 +14,9 @@ func (c *Core) letGo(uid string) {
 		c.idle = append(c.idle, j)
 	}
 	if d := c.dags[uid]; d != nil {
-		for _, name := range d.taskNames() {
-			c.forgetEnded(d.tasks[name])
-			c.idle = append(c.idle, d.tasks[name])
+		for _, j := range d.jobs() {
+			c.forgetEnded(j)
+			c.idle = append(c.idle, j)
 		}
 		c.idleDAGs = append(c.idleDAGs, d)
 	}

@@ -53,8 +53,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 // activateDAG continues with a DAG whose definition was read: it plans the roots, one after the other, and resumes runs. The first roots may
 // open a wave, or go in it, while those after them have no slot yet.
 func (c *Core) activateDAG(d *dagState, s *DAGSnapshot, adopted []*run) {
-	for _, name := range d.taskNames() {
-		j := d.tasks[name]
+	for _, j := range d.jobs() {
 		if j.task == nil && !j.scheduled() {
 			continue
 		}
@@ -86,8 +85,8 @@ func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
 			d.def = &copied
 		}
 	}
-	for _, name := range d.taskNames() {
-		c.defineTask(d.tasks[name])
+	for _, j := range d.jobs() {
+		c.defineTask(j)
 	}
 	c.alertsOfDAG(d)
 	if d.def == nil || d.current().Graph == nil {
@@ -160,8 +159,8 @@ func (c *Core) abandonDAG(d *dagState) {
 	if d.open != nil {
 		c.cancelWave(d.open, by)
 	}
-	for _, name := range d.taskNames() {
-		for _, r := range slices.Clone(d.tasks[name].live) {
+	for _, j := range d.jobs() {
+		for _, r := range slices.Clone(j.live) {
 			c.abandon(r)
 		}
 	}
@@ -170,9 +169,7 @@ func (c *Core) abandonDAG(d *dagState) {
 // finishDAG records that a revision has been handled.
 func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 	d.dropDefinitions()
-	for _, name := range d.taskNames() {
-		c.idle = append(c.idle, d.tasks[name])
-	}
+	c.idle = append(c.idle, d.jobs()...)
 	c.idleDAGs = append(c.idleDAGs, d)
 	if s.DAG == nil || !s.DAG.Pending || s.DAG.Revision < d.revision {
 		return

@@ -31,8 +31,10 @@ func (c *Core) plan(j *job) {
 	c.park(j, c.now)
 	switch {
 	case j.def.Paused || j.task.Slot.Equal(engine.Parked):
+	case j.delays() && j.hasRunAt():
+		c.checkAfter(j)
 	case j.delays():
-		c.planAfter(j)
+		c.arm(j)
 	default:
 		c.overdue(j, c.now)
 		c.arm(j)

@@ -30,8 +30,7 @@ func (c *Core) cancel(r *run, by string) {
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 	case engine.StatusQueued, engine.StatusRunning:
 		c.askToCancel(r)
-	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
-		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	default:
 	}
 }
 
@@ -51,8 +50,7 @@ func (c *Core) askToCancel(r *run) {
 	case engine.StatusRunning:
 		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})
-	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed,
-		engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	default:
 	}
 }
 

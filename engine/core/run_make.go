@@ -11,10 +11,7 @@ import (
 
 // newRun makes a run of the present definition; nil if the core holds one of this identity already.
 func (c *Core) newRun(j *job, id string, trigger engine.Trigger) *run {
-	if c.runs[id] != nil {
-		return nil
-	}
-	if _, ended := j.endedRuns[id]; ended { // which is not durable yet
+	if _, ended := j.endedRuns[id]; ended || c.runs[id] != nil { // its end is not durable yet
 		return nil
 	}
 	r := &run{job: j, Run: engine.Run{

@@ -46,8 +46,8 @@ func (c *Core) settleDAG(d *dagState) {
 	if c.dags[d.uid] != d {
 		return
 	}
-	for _, name := range d.taskNames() {
-		c.startNextWaitingSlot(d.tasks[name])
+	for _, j := range d.jobs() {
+		c.startNextWaitingSlot(j)
 	}
 	if d.open != nil {
 		c.skipRootsWithoutSlot(d.open)
@@ -57,8 +57,8 @@ func (c *Core) settleDAG(d *dagState) {
 	}
 	if d.open == nil { // a run that was prepared may have been dropped, and nothing is in the way any more
 		c.nextWave(d)
-		for _, name := range d.taskNames() {
-			if j := d.tasks[name]; j.postpone {
+		for _, j := range d.jobs() {
+			if j.postpone {
 				c.prepare(j)
 			}
 		}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -42,17 +43,10 @@ func (d *dagState) dropDefinitions() {
 	maps.DeleteFunc(d.definitions, func(generation int64, _ *wave.Definition) bool { return !used[generation] })
 }
 
-// binaryKeys returns the keys of the binaries that a DAG's tasks refer to.
-func (d *dagState) binaryKeys() []string {
-	var keys []string
-	for _, f := range d.definitions {
-		keys = append(keys, engine.BinaryKeys(d.namespace, f.Spec)...)
-	}
-	return keys
+// jobs returns the jobs of tasks, in the order of their names.
+func (d *dagState) jobs() []*job {
+	return slices.SortedFunc(maps.Values(d.tasks), func(a, b *job) int { return cmp.Compare(a.taskName, b.taskName) })
 }
-
-// taskNames names the tasks that have jobs, in order.
-func (d *dagState) taskNames() []string { return slices.Sorted(maps.Keys(d.tasks)) }
 
 // joins returns the epoch of the wave that the next slot of a root belongs to.
 func (d *dagState) joins(root string) int64 {

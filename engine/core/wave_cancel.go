@@ -20,8 +20,8 @@ func (c *Core) cancelWave(w *waveState, by string) {
 	for _, task := range stopped {
 		c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, "cancelled by "+by)
 	}
-	for _, name := range w.dag.taskNames() {
-		for _, r := range slices.Clone(w.dag.tasks[name].live) {
+	for _, j := range w.dag.jobs() {
+		for _, r := range slices.Clone(j.live) {
 			if r.Wave == w.ID && r.Status != engine.StatusScheduled { // what is prepared is closed with its task
 				c.cancel(r, by)
 			}

@@ -41,8 +41,8 @@ func (c *Core) goRoot(r *run) {
 	if !opens {
 		return
 	}
-	for _, name := range w.dag.taskNames() {
-		for _, other := range slices.Clone(w.dag.tasks[name].live) {
+	for _, j := range w.dag.jobs() {
+		for _, other := range slices.Clone(j.live) {
 			if w.dag.open == w && other.Wave == w.ID && other.Waiting && other.Status == engine.StatusScheduled {
 				c.goRoot(other)
 			}
@@ -112,8 +112,8 @@ func (c *Core) nextWave(d *dagState) {
 
 // openWaiting opens the wave for which the slots of roots have waited, and reports whether there was one.
 func (c *Core) openWaiting(d *dagState) bool {
-	for _, name := range d.taskNames() {
-		for _, r := range d.tasks[name].live {
+	for _, j := range d.jobs() {
+		for _, r := range j.live {
 			if r.Waiting && r.Status == engine.StatusScheduled {
 				c.goRoot(r)
 				return true

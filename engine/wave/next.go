@@ -100,10 +100,11 @@ func (w *Wave) start(task int, deleted bool, now time.Time) Move {
 			known = append(known, itemState{item: *r.Item, state: StateOf(r.Status)})
 		}
 	}
-	f, err := w.newFan(task, items, known)
+	f, err := newFan(items, known, t.MaxParallel)
 	if err != nil {
 		return failed(err.Error())
 	}
+	w.fans[task] = f
 	move := Move{Task: task, Kind: MoveMap, Items: len(items)}
 	if f.Done() {
 		move.Closed, _ = w.State.Mark(task, f.Outcome())

@@ -1,7 +1,6 @@
 package wave
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -116,12 +115,6 @@ type past struct {
 	items  map[int][]itemState
 }
 
-type itemState struct {
-	item  int
-	state dag.State
-	by    string // who has cancelled it
-}
-
 func newPast() *past { return &past{states: map[int]dag.State{}, items: map[int][]itemState{}} }
 
 // learn takes in what one run says. r is the caller's to change afterwards, but for its outputs.
@@ -212,10 +205,11 @@ func (w *Wave) hold(p *past, states []dag.State) {
 // that left the list may be run again, so that there is no list: then it has no items but those that have ended.
 func (w *Wave) deriveFan(task int, known []itemState) {
 	list, _ := w.items(task)
-	f, err := w.newFan(task, list, known)
+	f, err := newFan(list, known, w.Definition.Spec.Tasks[task].MaxParallel)
 	if err != nil {
 		return
 	}
+	w.fans[task] = f
 	for _, k := range known {
 		if k.state == dag.Running && k.item < len(list) {
 			f.Started(k.item)
@@ -232,30 +226,4 @@ func (w *Wave) deriveFan(task int, known []itemState) {
 	case f.Count(dag.Ready) > 0:
 		w.active = append(w.active, task)
 	}
-}
-
-// newFan begins a mapped task over its list. known are items of it that have a run already, as the wave was resumed or is
-// read again: what has ended stays so. Of items that the list has no more, those that were executed still count, and hand on what they left.
-func (w *Wave) newFan(task int, list []json.RawMessage, known []itemState) (*fan, error) {
-	items := len(list)
-	for _, k := range known {
-		if k.state.Ended() && k.state != dag.Skipped {
-			items = max(items, k.item+1)
-		}
-	}
-	made, err := dag.NewFan(items, w.Definition.Spec.Tasks[task].MaxParallel)
-	if err != nil {
-		return nil, err
-	}
-	f := &fan{Fan: made, items: list}
-	for _, k := range known {
-		if k.item < items {
-			f.Ended(k.item, k.state)
-		}
-	}
-	for item := len(list); item < items; item++ {
-		f.Ended(item, dag.Skipped) // but for those above
-	}
-	w.fans[task] = f
-	return f, nil
 }

@@ -27,12 +27,6 @@ type Wave struct {
 	firstAt time.Time
 }
 
-// fan is a mapped task under way.
-type fan struct {
-	*dag.Fan
-	items []json.RawMessage
-}
-
 // taskResult is what a run that succeeded has left for the tasks after it.
 type taskResult struct {
 	run       string
