@@ -219,3 +219,26 @@ func TestItemsBeyondAListThatGotShorterStayIfTheySucceeded(t *testing.T) {
 	b.wants(wave, engine.StatusSucceeded,
 		"a succeeded, each[0] succeeded, each[1] skipped, each[2] succeeded, z[0] succeeded, z[1] succeeded, z[2] succeeded")
 }
+
+// One item of a mapped task was cancelled, and the wave with it; all items had begun. What the others have left is handed on still when a task
+// after them is cleared.
+func TestMappedTaskOfWhichAnItemWasCancelledHandsOnWhatTheOthersLeft(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\n"+
+		"tasks: {each: {for_each: '[1, 2]'}, z: {needs: [each], trigger: all_done}}\n")
+	b.ends = func(task *engine.Task) engine.Finish {
+		if item := b.runs[task.Run].Item; item != nil && *item == 1 {
+			return engine.Finish{Status: engine.StatusCancelled}
+		}
+		return engine.Finish{Status: engine.StatusSucceeded, Outputs: []byte(`{"n": 1}`)}
+	}
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	b.wants(wave, engine.StatusCancelled, "each[0] succeeded, each[1] cancelled, z succeeded")
+	b.clears(wave, "z", nil, true)
+	b.restart()
+	if inputs := b.queue[0].Inputs; len(inputs) != 1 || *inputs[0].Item != 0 {
+		t.Errorf("z is given %v", inputs)
+	}
+	b.drain()
+	b.wants(wave, engine.StatusCancelled, "each[0] succeeded, each[1] cancelled, z succeeded")
+}

@@ -48,7 +48,7 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	if redo.Cleared != "" {
 		c.give(w, e.Command)
 	}
-	for _, task := range w.Cancelled() {
+	for _, task := range w.CloseCancelled() {
 		c.writeEnd(w, task, dag.Cancelled, e.Wave.Reason)
 	}
 	w.BlameKnown()

@@ -107,12 +107,12 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 				wrong("that it cannot have ended")
 				continue
 			}
-		} else if state == dag.Skipped && !w.truth.attempted(wave.ID, name) {
+		} else if state == dag.Skipped && !w.truth.attempted(wave.ID, name, nil) {
 			continue // it has had no slot
 		}
 		early := t.Trigger == dag.OneSuccess || t.Trigger == dag.OneFailed
 		unlisted := t.ForEach != "" && items == 0 // items of it may have run before the wave was resumed
-		if early && state == dag.Failed && (unlisted || !w.truth.attempted(wave.ID, name)) {
+		if early && state == dag.Failed && (unlisted || !w.truth.attempted(wave.ID, name, wave.attempts)) {
 			continue // what it reads had not ended when it was its turn
 		}
 		switch met, known := w.condition(wave, t.When); {
@@ -164,10 +164,10 @@ func (t *truth) listed(wave *waveShadow, task string, count int) (items int) {
 	return items
 }
 
-// attempted reports whether a task of a wave was ever queued.
-func (t *truth) attempted(wave, task string) bool {
+// attempted reports whether a task of a wave was ever queued, beyond these attempts of its runs.
+func (t *truth) attempted(wave, task string, before map[string]int) bool {
 	for _, id := range t.runsOf[wave] {
-		if run := t.stored[id]; run != nil && run.task == task && run.attempt > 0 {
+		if run := t.stored[id]; run != nil && run.task == task && run.attempt > before[id] {
 			return true
 		}
 	}

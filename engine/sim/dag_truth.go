@@ -13,6 +13,7 @@ type waveShadow struct {
 	engine.Wave
 	kept       map[string]dag.State // tasks that stay as they were when it was last resumed; only looked up
 	rerunnable map[string]bool      // runs that had ended; whether they may be run again, and have not been
+	attempts   map[string]int       // of runs, when it was last resumed; only looked up
 	marks      map[string]dag.State // tasks that users have decided; the same
 }
 

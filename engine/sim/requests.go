@@ -73,7 +73,7 @@ func (t *truth) reopens(wave *waveShadow) {
 		first = granted[0]
 	}
 	clears := first.Kind == engine.CommandClearTask
-	wave.kept, wave.rerunnable = map[string]dag.State{}, map[string]bool{}
+	wave.kept, wave.rerunnable, wave.attempts = map[string]dag.State{}, map[string]bool{}, map[string]int{}
 	for task := range form.graph.Len() { // a task needs those before it only
 		name := form.graph.Name(task)
 		state, _ := t.outcome(wave.ID, name)
@@ -103,6 +103,7 @@ func (t *truth) reopens(wave *waveShadow) {
 		if run == nil || !run.status.Terminal() {
 			continue
 		}
+		wave.attempts[id] = run.attempt
 		task, known := form.graph.Index(run.task)
 		other := clears && first.Task == run.task && first.Item != nil && run.item >= 0 && run.item != *first.Item && run.status != engine.StatusSkipped
 		wave.rerunnable[id] = known && again[task] && !other && (clears || run.status != engine.StatusSucceeded)

@@ -129,10 +129,26 @@ func (w *Wave) Again(reset []int, redo Redo) []Again {
 	return all
 }
 
-// Cancelled returns the mapped tasks that were cancelled and stay so. Items of them that had not begun have no runs, and only the wave
-// said that they do not begin.
-func (w *Wave) Cancelled() []int {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.fans)), func(task int) bool { return w.State.State(task) != dag.Cancelled })
+// CloseCancelled returns the mapped tasks that were cancelled before all of their items had begun, and stay so. Such items have no runs, and
+// only the wave said that they do not begin. From now on a run of the task says so, and what its items have left is handed on no more.
+func (w *Wave) CloseCancelled() (tasks []int) {
+	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+		if w.State.State(task) == dag.Cancelled && !w.allBegun(task) {
+			tasks = append(tasks, task)
+			delete(w.fans, task)
+		}
+	}
+	return tasks
+}
+
+// allBegun reports whether all items of a mapped task have runs that have ended.
+func (w *Wave) allBegun(task int) bool {
+	for item := range w.fans[task].Len() {
+		if w.Known[engine.ItemRunID(w.ID, item, w.Name(task))] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Reopened takes up a run that had ended, for another attempt or another end: what it has left counts no more.
