@@ -82,12 +82,12 @@ func (k *takenUp) forms(m *jobModel, written int64) []*form {
 	return forms
 }
 
-// takeUp remembers what an engine gets. It plans again what has not ended in a shard that it recovers.
+// takeUp remembers what an engine gets. Of a shard that it recovers it knows nothing from before.
 func (e *driver) takeUp(in shard.Input) {
 	switch in := in.(type) {
 	case shard.Recovered:
 		maps.DeleteFunc(e.taken.revised, func(v version, _ time.Time) bool {
-			return slices.ContainsFunc(in.Active, func(a shard.Active) bool { return a.UID == v.uid })
+			return slices.ContainsFunc(in.Seats, func(s shard.Seat) bool { return s.Shard == engine.ShardOf(v.uid) })
 		})
 	case shard.Loaded:
 		for i := range in.Jobs.Jobs {

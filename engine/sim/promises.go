@@ -298,9 +298,10 @@ func (t *truth) goesOn(known *shadow, run *engine.Run) {
 	}
 }
 
-// came is when the time of a run had come. Of a mapped root it had when the wave began with it.
+// came is when the time of a run had come. Of a root it had when the wave began with it, or with its first item: a run that says how
+// a mapped one was closed comes later.
 func (t *truth) came(run *engine.Run) time.Duration {
-	if run.Item != nil {
+	if run.Wave != "" {
 		return t.cameOf[run.Wave+"/"+run.Task]
 	}
 	return t.stored[run.ID].past.came
