@@ -41,6 +41,8 @@ type Wave struct {
 	Resumed    int       `json:"resumed,omitempty"`   // how often it was resumed
 	// Rests are the times between an end and the resume after it, the earliest first: no part of how long the wave took.
 	Rests []WaveRest `json:"rests,omitempty"`
+	// Kept counts the items of the mapped tasks that stayed as they were when it was resumed last: their lists may be others now.
+	Kept map[string]int `json:"kept,omitempty"`
 
 	// Tally counts the tasks by how they ended; written when the wave ends.
 	Tally WaveTally `json:"tally,omitzero"`

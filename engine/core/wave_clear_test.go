@@ -242,3 +242,33 @@ func TestMappedTaskOfWhichAnItemWasCancelledHandsOnWhatTheOthersLeft(t *testing.
 	b.drain()
 	b.wants(wave, engine.StatusCancelled, "each[0] succeeded, each[1] cancelled, z succeeded")
 }
+
+// The task that leaves a list was cleared alone, and leaves a longer one. A mapped task that stays as it was has no more items than before, also
+// after a crash, until it is run again itself.
+func TestMappedTaskThatStaysHasNoMoreItemsThanBefore(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\n"+
+		"tasks: {a: {}, each: {needs: [a], for_each: outputs.a.list}, other: {}}\n")
+	list := `{"list": [1]}`
+	b.ends = func(task *engine.Task) engine.Finish {
+		if task.Task == "other" && task.Attempt == 1 {
+			return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: "no"}
+		}
+		return engine.Finish{Status: engine.StatusSucceeded, Outputs: []byte(list)}
+	}
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	b.started, list = nil, `{"list": [1, 2]}`
+	b.clears(wave, "a", nil, true)
+	b.drain()
+	b.restart()
+	b.drain()
+	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
+	b.restart()
+	b.drain()
+	b.wantStarted("a#2 other#2")
+	b.wants(wave, engine.StatusSucceeded, "a succeeded, each[0] succeeded, other succeeded")
+	b.started = nil
+	b.clears(wave, "each", nil, false)
+	b.drain()
+	b.wantStarted("each0#2 each1#1")
+}

@@ -58,7 +58,7 @@ type Redo struct {
 }
 
 // Resume resumes a wave that has ended, as by asks, and returns the tasks that are run or decided again.
-func (w *Wave) Resume(by string, redo Redo, now time.Time) (reset []int) {
+func (w *Wave) Resume(by string, redo Redo, now time.Time) []int {
 	w.CancelBy = ""
 	if now := now.Truncate(time.Microsecond); now.After(w.FinishedAt) {
 		w.Rests = append(slices.Clone(w.Rests), engine.WaveRest{From: w.FinishedAt, To: now})
@@ -67,6 +67,22 @@ func (w *Wave) Resume(by string, redo Redo, now time.Time) (reset []int) {
 	w.Resumed++
 	w.By = by
 	w.active, w.first, w.firstAt = nil, "", time.Time{}
+	reset := w.putBack(redo)
+	w.Kept = nil
+	for task, f := range w.fans {
+		if slices.Contains(reset, task) {
+			continue
+		}
+		if w.Kept == nil {
+			w.Kept = map[string]int{}
+		}
+		w.Kept[w.Name(task)] = f.Len()
+	}
+	return reset
+}
+
+// putBack puts tasks back that are run or decided again, and returns them.
+func (w *Wave) putBack(redo Redo) []int {
 	if task, ok := w.Definition.Task(redo.Cleared); ok {
 		cleared := []int{task}
 		if !redo.Alone {

@@ -1,6 +1,7 @@
 package wave
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -202,9 +203,13 @@ func (w *Wave) hold(p *past, states []dag.State) {
 }
 
 // deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a resumed wave, the task
-// that left the list may be run again, so that there is no list: then it has no items but those that have ended.
+// that left the list may be run again, so that there is no list: then it has no items but those that have ended. One that stayed as it
+// was has as many as then.
 func (w *Wave) deriveFan(task int, known []itemState) {
 	list, _ := w.items(task)
+	if items, kept := w.Kept[w.Name(task)]; kept {
+		list = make([]json.RawMessage, items)
+	}
 	f, err := newFan(list, known, w.Definition.Spec.Tasks[task].MaxParallel)
 	if err != nil {
 		return

@@ -42,6 +42,7 @@ type waveDocument struct {
 	CancelBy   string         `bson:"cancel_by,omitempty"`
 	Resumed    int            `bson:"resumed,omitempty"`
 	Rests      []restDocument `bson:"rests,omitempty"`
+	Kept       bson.D         `bson:"kept,omitempty"` // task → items
 	Tally      *tallyDocument `bson:"tally,omitempty"`
 	Position   int64          `bson:"position,omitempty"` // of the commit in its shard's journal
 }
@@ -70,7 +71,7 @@ func newWaveDocument(w *engine.Wave) (*waveDocument, error) {
 		Trigger: string(w.Trigger), By: w.By, Status: w.Status.String(), Reason: w.Reason,
 		Slot: someDate(w.Slot), Payload: held.value, PayloadJSON: held.text, Args: sorted(w.Args),
 		CreatedAt: date(w.CreatedAt), NotBefore: someDate(w.NotBefore), StartedAt: someDate(w.StartedAt), FinishedAt: someDate(w.FinishedAt),
-		CancelBy: w.CancelBy, Resumed: w.Resumed,
+		CancelBy: w.CancelBy, Resumed: w.Resumed, Kept: sorted(w.Kept),
 	}
 	for _, root := range slices.Sorted(maps.Keys(w.Slots)) {
 		d.Slots = append(d.Slots, bson.E{Key: escapeKey(root), Value: date(w.Slots[root])})
@@ -115,6 +116,16 @@ func (d waveDocument) value() (engine.Wave, error) {
 			return w, fmt.Errorf("slots.%s is a %T, not a date", element.Key, element.Value)
 		}
 		w.Slots[unescapeKey(element.Key)] = instant(at)
+	}
+	if len(d.Kept) > 0 {
+		w.Kept = make(map[string]int, len(d.Kept))
+	}
+	for _, element := range d.Kept {
+		items, ok := element.Value.(int32)
+		if !ok {
+			return w, fmt.Errorf("kept.%s is a %T, not a count", element.Key, element.Value)
+		}
+		w.Kept[unescapeKey(element.Key)] = int(items)
 	}
 	if d.Tally != nil {
 		w.Tally = engine.WaveTally(*d.Tally)

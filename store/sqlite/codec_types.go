@@ -150,6 +150,7 @@ type wave struct {
 	CancelBy   string               `msg:"20,omitempty"`
 	Resumed    int                  `msg:"21,omitempty"`
 	Rests      []engine.WaveRest    `msg:"23,omitempty,limit=65536"`
+	Kept       map[string]int       `msg:"25,omitempty,limit=65536"`
 	Tally      engine.WaveTally     `msg:"22,omitempty"`
 }
 

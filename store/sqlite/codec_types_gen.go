@@ -1736,8 +1736,8 @@ func (z usage) Msgsize() (s int) {
 func (z *wave) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.Require(b, z.Msgsize())
 	// check for omitted fields
-	zb0001Len := uint32(24)
-	var zb0001Mask uint32 /* 24 bits */
+	zb0001Len := uint32(25)
+	var zb0001Mask uint32 /* 25 bits */
 	_ = zb0001Mask
 	if z.ID == "" {
 		zb0001Len--
@@ -1830,6 +1830,10 @@ func (z *wave) MarshalMsg(b []byte) (o []byte, err error) {
 	if z.Rests == nil {
 		zb0001Len--
 		zb0001Mask |= 0x400000
+	}
+	if z.Kept == nil {
+		zb0001Len--
+		zb0001Mask |= 0x800000
 	}
 	// variable map header, size zb0001Len
 	o = msgp.AppendMapHeader(o, zb0001Len)
@@ -1964,6 +1968,15 @@ func (z *wave) MarshalMsg(b []byte) (o []byte, err error) {
 					err = msgp.WrapError(err, "Rests", za0005)
 					return
 				}
+			}
+		}
+		if (zb0001Mask & 0x800000) == 0 { // if not omitted
+			// string "25"
+			o = append(o, 0xa2, 0x32, 0x35)
+			o = msgp.AppendMapHeader(o, uint32(len(z.Kept)))
+			for za0006, za0007 := range z.Kept {
+				o = msgp.AppendString(o, za0006)
+				o = msgp.AppendInt(o, za0007)
 			}
 		}
 		// string "22"
@@ -2238,6 +2251,38 @@ func (z *wave) UnmarshalMsg(bts []byte) (o []byte, err error) {
 					return
 				}
 			}
+		case "25":
+			var zb0014 uint32
+			zb0014, bts, err = msgp.ReadMapHeaderBytes(bts)
+			if err != nil {
+				err = msgp.WrapError(err, "Kept")
+				return
+			}
+			if zb0014 > 65536 {
+				err = msgp.ErrLimitExceeded
+				return
+			}
+			if z.Kept == nil {
+				z.Kept = make(map[string]int, zb0014)
+			} else if len(z.Kept) > 0 {
+				clear(z.Kept)
+			}
+			for zb0014 > 0 {
+				var za0007 int
+				zb0014--
+				var za0006 string
+				za0006, bts, err = msgp.ReadStringBytes(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Kept")
+					return
+				}
+				za0007, bts, err = msgp.ReadIntBytes(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "Kept", za0006)
+					return
+				}
+				z.Kept[za0006] = za0007
+			}
 		case "22":
 			bts, err = (*waveTally)(&z.Tally).UnmarshalMsg(bts)
 			if err != nil {
@@ -2275,6 +2320,13 @@ func (z *wave) Msgsize() (s int) {
 	s += 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.StringPrefixSize + len(z.CancelBy) + 3 + msgp.IntSize + 3 + msgp.ArrayHeaderSize
 	for za0005 := range z.Rests {
 		s += (*waveRest)(&z.Rests[za0005]).Msgsize()
+	}
+	s += 3 + msgp.MapHeaderSize
+	if z.Kept != nil {
+		for za0006, za0007 := range z.Kept {
+			_ = za0007
+			s += msgp.StringPrefixSize + len(za0006) + msgp.IntSize
+		}
 	}
 	s += 3 + (*waveTally)(&z.Tally).Msgsize()
 	return

@@ -38,6 +38,7 @@ func fullWave(d engine.DAG) engine.Wave {
 	wave.Args = map[string]string{"KEY.x": "value", "EMPTY": "", "$Ü": "ß"}
 	wave.NotBefore, wave.StartedAt, wave.FinishedAt = noon.Add(time.Millisecond), noon.Add(time.Second), noon.Add(time.Minute)
 	wave.Rests = []engine.WaveRest{{From: noon.Add(10 * time.Second), To: noon.Add(20 * time.Second)}, {From: noon.Add(30 * time.Second), To: noon.Add(40 * time.Second)}}
+	wave.Kept = map[string]int{"orders": 3, "rates-2": 10_000}
 	wave.Tally = engine.WaveTally{Tasks: 9, Succeeded: 4, Failed: 2, Cancelled: 1, Skipped: 2}
 	return wave
 }
