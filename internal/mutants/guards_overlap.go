@@ -5,8 +5,8 @@ var overlapGuards = []mutant{
 	{
 		name: "overlap", guard: "a run waits for the one before it",
 		file: "engine/core/admit.go",
-		old:  "	if blocker == nil {\n		c.enqueue(r)\n		return\n	}\n	switch plan",
-		new:  "	if blocker == nil || r.spec != nil {\n		c.enqueue(r)\n		return\n	}\n	switch plan",
+		old:  "	if blocker == nil || j.dag != nil {\n		c.enqueue(r)\n		return\n	}\n	switch plan",
+		new:  "	if blocker == nil || j.dag != nil || r.spec != nil {\n		c.enqueue(r)\n		return\n	}\n	switch plan",
 	},
 	{
 		name: "overlap-lock", guard: "runs of a job that may not overlap share its lock",
