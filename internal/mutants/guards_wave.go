@@ -61,7 +61,7 @@ var waveGuards = []mutant{
 		held: test{"engine/core", "^TestMappedTaskThatStaysHasNoMoreItemsThanBefore$"},
 		file: "engine/wave/standing.go",
 		old:  "		list = make([]json.RawMessage, items)\n",
-		new:  "		_ = items\n",
+		new:  "		_ = make([]json.RawMessage, items)\n",
 	},
 	{
 		name: "closed-unbegun", guard: "a mapped task of a cancelled wave is closed only if not all of its items had begun",
