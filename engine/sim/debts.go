@@ -139,14 +139,12 @@ type debt struct {
 }
 
 // owes reports whether a version has to account for a slot that it names. What versions before it have accounted for, or passed by,
-// is not planned again. Where no version before named such a slot, it says that it was edited away.
+// is not planned again. Where no version before named such a slot, it says that it was edited away. It owes nothing of the time before its job
+// was made, which the clock may come to once more.
 func (f *form) owes(slot time.Time) bool {
 	d := &f.debt
-	if slot.After(d.task.Accounted) {
-		return true
-	}
 	passed := d.of != nil && slot.Before(d.task.Slot) && names(d.of.schedule, slot)
-	return slot.After(d.task.Since) && !passed
+	return slot.After(d.task.Since) && (slot.After(d.task.Accounted) || !passed)
 }
 
 // replaces notes what a version finds, as the engine continues with it at the n-th revision.

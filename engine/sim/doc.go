@@ -51,7 +51,7 @@
 //
 //   - Slots of a schedule that no engine saw, and of a pause while it lasts (complete and stopped in account.go).
 //   - Slots of a catch-up that is not at its end as the world is: they wait, and are in the scheduled task (book in account.go).
-//   - A second time of the same hour: slots that the clock had passed before it went back (debts.go).
+//   - A second time of the same hour: slots that the clock had passed before it went back, or before their job was made (debts.go).
 //
 // What it does promise there of pauses, by several clocks and where an engine saw only some of the users' writes, is one notion: pauseEnds
 // in model.go. The clocks of a world are as far apart as that section allows (apart in clocks.go).
