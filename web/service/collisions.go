@@ -68,35 +68,47 @@ type CollisionOf struct {
 // collisions remembers what was found: it is costly, and schedules change seldom.
 type collisions struct {
 	mu sync.Mutex
-	of map[string]foundCollisions // by namespace
+	of map[string]*foundCollisions // by namespace
 }
 
+// foundCollisions are those of one namespace. Who asks while they are looked for waits, and others do not.
 type foundCollisions struct {
+	mu    sync.Mutex
 	at    time.Time
 	found Collisions
+}
+
+func (c *collisions) in(namespace string) *foundCollisions {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil || len(c.of) >= tideCaches {
+		c.of = map[string]*foundCollisions{}
+	}
+	if c.of[namespace] == nil {
+		c.of[namespace] = &foundCollisions{}
+	}
+	return c.of[namespace]
 }
 
 // Collisions finds at which instants of the next days more runs of a namespace are planned than fit, from the schedules and from how long
 // runs took lately. Its cost is bounded; Notes says what was not looked at.
 func (s *Service) Collisions(ctx context.Context, namespace string) (Collisions, error) {
-	now := s.now()
-	s.collisions.mu.Lock()
-	defer s.collisions.mu.Unlock()
-	if known, is := s.collisions.of[namespace]; is && now.Sub(known.at) < collisionsKept && !now.Before(known.at) {
+	now, known := s.now(), s.collisions.in(namespace)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if now.Sub(known.at) < collisionsKept && !now.Before(known.at) {
 		return known.found, nil
 	}
 	found, err := s.findCollisions(ctx, namespace, now)
 	if err != nil {
 		return Collisions{}, err
 	}
-	if s.collisions.of == nil || len(s.collisions.of) >= tideCaches {
-		s.collisions.of = map[string]foundCollisions{}
-	}
-	s.collisions.of[namespace] = foundCollisions{now, found}
+	known.at, known.found = now, found
 	return found, nil
 }
 
-// forgetCollisions is called when schedules have changed by what collisions are looked at for.
+// forgetCollisions is called when schedules have changed by what collisions are looked at for. What is being looked for meanwhile is
+// remembered nowhere.
 func (s *Service) forgetCollisions(namespace string) {
 	s.collisions.mu.Lock()
 	defer s.collisions.mu.Unlock()

@@ -1,7 +1,10 @@
 package service_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +171,46 @@ func TestOnlyAFixedMinuteIsSpread(t *testing.T) {
 		if err := w.Jobs.Delete(t.Context(), "default", "one", "", 0); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// heldStore answers for the jobs of one namespace only once it may.
+type heldStore struct {
+	*webtest.Store
+	jobs heldJobs
+}
+
+type heldJobs struct {
+	engine.Definitions[spec.Job]
+	asked, may chan struct{}
+}
+
+func (s heldStore) Jobs() engine.Definitions[spec.Job] { return s.jobs }
+
+func (j heldJobs) List(ctx context.Context, filter engine.DefinitionFilter) ([]engine.Job, string, error) {
+	if filter.Namespace == "held" {
+		close(j.asked)
+		<-j.may
+	}
+	return j.Definitions.List(ctx, filter)
+}
+
+func TestCollisionsOfANamespaceDoNotWaitForThoseOfAnother(t *testing.T) {
+	w := crowd(t, 5, 2, time.Minute)
+	held := heldJobs{w.Store.Jobs(), make(chan struct{}), make(chan struct{})}
+	s := service.New(heldStore{w.Store, held}, w.Blobs, w.Queue, slog.New(slog.DiscardHandler), service.Config{Now: func() time.Time { return w.Now }})
+	ended := make(chan error)
+	go func() {
+		_, err := s.Collisions(t.Context(), "held")
+		ended <- err
+	}()
+	<-held.asked
+	found, err := s.Collisions(t.Context(), "default")
+	close(held.may)
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Fatal(err)
+	}
+	if len(found.List) != 1 {
+		t.Errorf("there are %d collisions", len(found.List))
 	}
 }
