@@ -35,7 +35,7 @@ func (m *jobModel) together(a, b *shadow) bool {
 	if a.went > b.went {
 		a, b = b, a
 	}
-	return m.has(b.generation, spec.OverlapAllow) || a.went == b.went && m.has(a.generation, spec.OverlapAllow)
+	return m.has(b.as, spec.OverlapAllow) || a.went == b.went && m.has(a.as, spec.OverlapAllow)
 }
 
 // promised checks what a decision has done.
@@ -344,7 +344,7 @@ func (t *truth) wanted(task *engine.Task, e *driver) {
 	}
 	if known.status == engine.StatusScheduled || known.went == 0 && !known.status.Terminal() { // the queue may not have taken it before
 		t.turns++
-		known.went = t.turns
+		known.went, known.as = t.turns, task.Generation
 	}
 	if known.status.Terminal() && (owner || t.w.elapsed > known.ended+unaware && !t.w.owners.mayBelieve(e)) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)

@@ -51,6 +51,7 @@ type shadow struct {
 	slot       time.Time
 	generation int64
 	went       uint64 // the turn in which it was published, or under way, first; 0 if it has not been since it ended, or waited
+	as         int64  // the generation that it went as: an owner from before publishes what it had prepared
 	cancelBy   string
 	// The run does not go before this, nor before its slot.
 	notBefore time.Time
@@ -264,16 +265,16 @@ func (t *truth) wrote(run *engine.Run) {
 	if run.Status.Terminal() && run.Status != known.status {
 		ended = t.w.elapsed
 	}
-	went := known.went
+	went, as := known.went, known.as
 	switch {
 	case run.Status.Terminal() || run.Waiting && run.Attempt > 0:
-		went = 0
+		went, as = 0, 0
 	case underWay(run) && went == 0:
-		went = t.turns
+		went, as = t.turns, run.Generation
 	}
 	t.versions[run.ID] = run.Generation
 	*known = shadow{
-		ended: ended, generation: run.Generation, went: went, cancelBy: run.CancelBy,
+		ended: ended, generation: run.Generation, went: went, as: as, cancelBy: run.CancelBy,
 		past: known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot, notBefore: run.NotBefore,
 		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
 	}
