@@ -212,3 +212,19 @@ func TestARetryWaitsForARunThatMayHaveBeenPublished(t *testing.T) {
 		t.Errorf("after the end of the run it does not go: %q", b.out)
 	}
 }
+
+// TestAMomentThatHasARunDoesNotComeAgain: a job ran once at a moment, was given another one, and is given the first again.
+func TestAMomentThatHasARunDoesNotComeAgain(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "at=5s"}, {"at", "5s"}, {"started", "5s/1"}, {"finished", "5s/1", "0"}, {"at", "8s"},
+		{"define", "at=60s"}, {"at", "9s"},
+	} {
+		b.do(line)
+	}
+	b.out = nil
+	b.do([]string{"define", "at=5s"})
+	if slices.Contains(b.out, "then publish 5s/1") || !slices.Contains(b.out, "next slot never") {
+		t.Errorf("the moment comes again: %q", b.out)
+	}
+}

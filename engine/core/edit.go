@@ -85,7 +85,7 @@ func (c *Core) planAfterEdit(j *job, replaced *cron.Schedule, edited time.Time) 
 	for _, slot := range away {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
 	}
-	c.moveTo(j, replaced, slot, ok)
+	c.moveTo(j, replaced, slot, ok && !j.had)
 }
 
 // moveTo moves a scheduled task on to the first slot of another schedule.

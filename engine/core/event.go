@@ -32,6 +32,8 @@ type JobSnapshot struct {
 	Runs []engine.Run          // those that have not ended
 	// Specs are earlier generations that Task or Runs still refer to.
 	Specs map[int64]spec.Job
+	// Had means that the moment (`at`) of a version that is new has a run already: an earlier version named it, too.
+	Had bool
 }
 
 // DAGSnapshot is all that the store holds about one DAG that concerns the present.

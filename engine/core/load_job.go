@@ -30,6 +30,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 		j.takeTask(*s.Task)
 	}
 	c.jobs[s.UID] = j
+	j.had = s.Had
 	c.define(j, s.Job)
 	c.alertsOfJob(j)
 	for i := range s.Runs {
@@ -63,6 +64,7 @@ func (c *Core) redefine(j *job, s *JobSnapshot) {
 		c.finishLoad(j, s)
 		return
 	}
+	j.had = s.Had
 	c.define(j, s.Job)
 	c.alertsOfJob(j)
 	c.takeBackPrepared(j)

@@ -29,6 +29,7 @@ type job struct {
 	timer      *wheel.Timer[timer] // prepare
 
 	live     []*run // runs that have not ended, oldest first
+	had      bool   // as in JobSnapshot
 	postpone bool   // the next slot has come near, and waits for a live run to end before it is prepared
 
 	open     *ledgerRange // the ledger's latest range, while it may grow

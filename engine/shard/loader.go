@@ -153,6 +153,9 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 			if s.Specs, err = l.earlier(ctx, &s, nil); err != nil {
 				return core.JobsLoaded{}, err
 			}
+			if s.Had, err = l.had(ctx, s.Job); err != nil {
+				return core.JobsLoaded{}, err
+			}
 		}
 		loaded.Jobs = append(loaded.Jobs, s)
 	}
@@ -215,6 +218,18 @@ func (l Loader) earlier(ctx context.Context, s *core.JobSnapshot, also *engine.R
 		}
 	}
 	return specs, nil
+}
+
+// had reports whether the moment of a job that was edited has a run.
+func (l Loader) had(ctx context.Context, job *engine.Job) (bool, error) {
+	if job.Spec.At == nil || !job.Pending || job.Generation == 1 {
+		return false, nil
+	}
+	runs, err := l.Store.RunsByID(ctx, []string{engine.SlotRunID(job.UID, *job.Spec.At)})
+	if err != nil {
+		return false, fmt.Errorf("look for the run of the moment of job %s: %w", job.UID, err)
+	}
+	return len(runs) > 0, nil
 }
 
 // earlierSpec reads an earlier generation of a definition, nil where it is not kept any more: then the current one stands in.
