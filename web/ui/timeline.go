@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -215,22 +216,25 @@ func timelineTicks(window engine.Window, zone templates.Zone) (ticks []templates
 	}
 	location := zone.Location()
 	from := window.From.In(location)
-	for day := 0; ; day++ {
-		midnight := time.Date(from.Year(), from.Month(), from.Day()+day, 0, 0, 0, 0, location)
-		if !midnight.Before(window.Until) {
-			return ticks
-		}
+	midnight := func(day int) time.Time { return time.Date(from.Year(), from.Month(), from.Day()+day, 0, 0, 0, 0, location) }
+	for day := 0; midnight(day).Before(window.Until); day++ {
 		// By the clock, not by what has elapsed: a day may have 23 hours.
 		for clock := time.Duration(0); clock < 24*time.Hour; clock += step {
 			at := time.Date(from.Year(), from.Month(), from.Day()+day, 0, 0, int(clock/time.Second), 0, location)
 			if at.Before(window.From) || !at.Before(window.Until) || len(ticks) > 0 && !at.After(ticks[len(ticks)-1].At) {
 				continue
 			}
-			tick := templates.TimelineTick{At: at, Words: at.Format("15:04"), Wide: len(ticks)%2 == 1}
+			tick := templates.TimelineTick{At: at, Words: at.Format("15:04")}
 			if at.Hour() == 0 && at.Minute() == 0 {
-				tick.Words, tick.Day, tick.Wide = at.Format("Mon 2 Jan"), true, step == 24*time.Hour && len(ticks)%2 == 1
+				tick.Words, tick.Day = at.Format("Mon 2 Jan"), true
 			}
 			ticks = append(ticks, tick)
 		}
 	}
+	// Narrow screens show every other one, and so that days are among them: their names are the longest.
+	shown := max(slices.IndexFunc(ticks, func(t templates.TimelineTick) bool { return t.Day }), 0) % 2
+	for i := range ticks {
+		ticks[i].Wide = i%2 != shown
+	}
+	return ticks
 }
