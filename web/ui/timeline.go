@@ -216,7 +216,9 @@ func timelineTicks(window engine.Window, zone templates.Zone) (ticks []templates
 	}
 	location := zone.Location()
 	from := window.From.In(location)
-	midnight := func(day int) time.Time { return time.Date(from.Year(), from.Month(), from.Day()+day, 0, 0, 0, 0, location) }
+	midnight := func(day int) time.Time {
+		return time.Date(from.Year(), from.Month(), from.Day()+day, 0, 0, 0, 0, location)
+	}
 	for day := 0; midnight(day).Before(window.Until); day++ {
 		// By the clock, not by what has elapsed: a day may have 23 hours.
 		for clock := time.Duration(0); clock < 24*time.Hour; clock += step {
