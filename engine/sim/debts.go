@@ -162,6 +162,10 @@ func (f *form) replaces(w *world, m *jobModel, n int) {
 	if f.debt.of != nil {
 		f.debt.of.had = m.task.Accounted
 	}
+	// Of several versions that are continued with in one commit the next finds this, as plan.Remember leaves it.
+	if since := f.since; m.task.ID != "" && (since.After(m.task.Since) || !m.task.Accounted.After(since)) {
+		m.task.Since = since
+	}
 }
 
 // planned remembers a scheduled task. No slot is accounted for that no engine has come near.
