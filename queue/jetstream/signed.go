@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -85,6 +86,7 @@ func (u *unsignedTasks) take() []unsigned {
 }
 
 func (q *Queue) signWaiting() {
+	runtime.Gosched() // to the engine, which may be publishing more
 	for tasks := q.unsigned.take(); len(tasks) > 0; tasks = q.unsigned.take() {
 		parts := make([]signing.Message, len(tasks))
 		for i := range tasks {
@@ -99,6 +101,7 @@ func (q *Queue) signWaiting() {
 			tasks[i].message.Header[headerSignature] = signatures[i : i+1 : i+1]
 			q.publishTask(tasks[i].message, tasks[i].attempt, publishTries, tasks[i].done)
 		}
+		runtime.Gosched()
 	}
 }
 
