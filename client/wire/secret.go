@@ -20,6 +20,6 @@ type SecretValue struct {
 
 // SecretsKey is the answer to a rotation.
 type SecretsKey struct {
-	Recipient string `json:"recipient" doc:"What secrets are sealed for now: the public part of the new key"`
+	Recipient string `json:"recipient" doc:"The public part of the new key, which all secrets are sealed for from here on"`
 	Resealed  int    `json:"resealed" doc:"How many secrets were resealed"`
 }

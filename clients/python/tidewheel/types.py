@@ -1606,7 +1606,7 @@ class SecretValue(TypedDict):
 
 class SecretsKey(TypedDict):
     recipient: str
-    """What secrets are sealed for now: the public part of the new key"""
+    """The public part of the new key, which all secrets are sealed for from here on"""
     resealed: int
     """How many secrets were resealed"""
 

@@ -5489,7 +5489,7 @@ export interface components {
             value: string;
         };
         SecretsKey: {
-            /** @description What secrets are sealed for now: the public part of the new key */
+            /** @description The public part of the new key, which all secrets are sealed for from here on */
             recipient: string;
             /**
              * Format: int64
