@@ -86,8 +86,12 @@ func (u *unsignedTasks) take() []unsigned {
 }
 
 func (q *Queue) signWaiting() {
-	runtime.Gosched() // to the engine, which may be publishing more
-	for tasks := q.unsigned.take(); len(tasks) > 0; tasks = q.unsigned.take() {
+	for {
+		runtime.Gosched() // the engine may be publishing more, which this signature can be for, too
+		tasks := q.unsigned.take()
+		if len(tasks) == 0 {
+			return
+		}
 		parts := make([]signing.Message, len(tasks))
 		for i := range tasks {
 			parts[i] = signedPart(purposeTask, &tasks[i].message)
@@ -101,7 +105,6 @@ func (q *Queue) signWaiting() {
 			tasks[i].message.Header[headerSignature] = signatures[i : i+1 : i+1]
 			q.publishTask(tasks[i].message, tasks[i].attempt, publishTries, tasks[i].done)
 		}
-		runtime.Gosched()
 	}
 }
 
