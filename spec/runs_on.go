@@ -29,7 +29,7 @@ func (v *validator) runsOn(j *Job) {
 // executorLabelFault is what is wrong with a label of an executor, or "".
 func executorLabelFault(key, value string) string {
 	switch {
-	case !labelKeySyntax.MatchString(key):
+	case !IsLabelKey(key):
 		return fmt.Sprintf("is not a name for a label: use at most %d letters, digits, '.', '_', '/' and '-', a letter or digit first", maxLabelKey)
 	case value == "":
 		return "has no value: executors have labels with values, such as gpu: \"true\""

@@ -243,11 +243,14 @@ func (v *validator) limits(j *Job) {
 	}
 }
 
+// IsLabelKey reports whether a label can have this name.
+func IsLabelKey(key string) bool { return labelKeySyntax.MatchString(key) }
+
 func (v *validator) labels(j *Job) {
 	v.atMost("labels", len(j.Labels), maxLabels, "labels")
 	for _, key := range sortedKeys(j.Labels) {
 		path, value := join("labels", key), j.Labels[key]
-		if !labelKeySyntax.MatchString(key) {
+		if !IsLabelKey(key) {
 			v.add(path, "is not a name for a label: use at most %d letters, digits, '.', '_', '/' and '-', a letter or digit first", maxLabelKey)
 		}
 		if length := utf8.RuneCountInString(value); length > maxLabelValue {

@@ -22,7 +22,7 @@ type Collisions struct {
 // Collision is such a time.
 type Collision struct {
 	At          time.Time
-	Words       string // "900 runs at Mon 30 Nov 02:00"
+	Words       string // "900 light runs at Mon 30 Nov 02:00"
 	Again       string // "and on 6 more days"; "" for once
 	Tier        string
 	Peak, Slots int

@@ -87,6 +87,8 @@ const pages = {
   "dag-run": { at: () => "/dags/etl/run" },
   "dag-edit": { at: () => "/dags/etl/edit", act: (page) => page.locator("form[data-ready]").waitFor(), limit: editorLimit },
   wave: { at: () => `/waves/${places.wave}` },
+  timeline: { at: () => "/timeline" },
+  collisions: { at: () => "/timeline/collisions" },
   binaries: { at: () => "/binaries" },
   binary: { at: () => "/binaries/ticker" },
   "binary-rollback": { at: () => "/binaries/ticker/alias?alias=stable" },

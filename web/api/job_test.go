@@ -98,6 +98,7 @@ func TestJobIsReadAndListed(t *testing.T) {
 		t.Errorf("an empty list is %s", empty.body)
 	}
 	at(t, s.ask("GET", "/api/v1/jobs?limit=0", "").problem(http.StatusUnprocessableEntity, "invalid_request"), "query.limit")
+	at(t, s.ask("GET", "/api/v1/jobs?label=%3Dred", "").problem(http.StatusUnprocessableEntity, "invalid_label"), "query.label")
 	at(t, s.ask("GET", "/api/v1/jobs?cursor=x", "").problem(http.StatusUnprocessableEntity, "invalid_cursor", "cursor"), "query.cursor")
 }
 

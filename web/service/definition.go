@@ -177,6 +177,15 @@ func (d *Definitions[S]) replace(ctx context.Context, definition engine.Definiti
 	return definition, nil
 }
 
+// CheckLabel refuses a query for a label that no definition can have.
+func CheckLabel(want string) error {
+	key, _, _ := strings.Cut(want, "=")
+	if key = strings.TrimSpace(key); want == "" || spec.IsLabelKey(key) {
+		return nil
+	}
+	return field("invalid_label", "query.label", "%q is not a name for a label: write key or key=value, such as team=finance", key)
+}
+
 // labelled reports whether labels have one, "key" or "key=value"; all have "".
 func labelled(labels map[string]string, want string) bool {
 	if want == "" {

@@ -88,8 +88,11 @@ const (
 // Page lists definitions. Its cost is bounded: where what matches is rare, a page is cut short.
 func (d *Definitions[S]) Page(ctx context.Context, q ListQuery) (ListPage[S], error) {
 	q.Limit = min(max(q.Limit, 1), 1000)
+	err := CheckLabel(q.Label)
+	if err != nil {
+		return ListPage[S]{}, err
+	}
 	var of found[S]
-	var err error
 	if (q.State == "" || q.State == StatePaused) && (q.Order == "" || q.Order == ByName) {
 		of, err = d.walk(ctx, &q, d.byName)
 	} else {

@@ -379,9 +379,13 @@ func (l *Lane) median(now time.Time) time.Duration {
 	return took[len(took)/2]
 }
 
-// page are the lanes of the page that was asked for.
+// page are the lanes of the page that was asked for. A job that was asked for and did nothing has an empty one, unless it was
+// statuses that were asked for.
 func (l *lanes) page() (page []Lane, next string, all int) {
 	for _, lane := range l.of {
+		if len(lane.Bars)+len(lane.Planned) == 0 && len(l.q.Statuses) > 0 {
+			continue
+		}
 		slices.SortFunc(lane.Bars, func(a, b Bar) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID)) })
 		page = append(page, *lane)
 	}

@@ -67,6 +67,7 @@ func TestTimelineIsNarrowedByNameLabelTierAndStatus(t *testing.T) {
 		{service.TimelineQuery{Tier: "heavy"}, "job-8:2+1 job-9:2+1"},
 		{service.TimelineQuery{Label: "team=t0", Tier: "heavy"}, "job-8:2+1"},
 		{service.TimelineQuery{Statuses: []engine.Status{engine.StatusFailed}}, "job-3:1+0 job-5:1+0"},
+		{service.TimelineQuery{Label: "team=t1", Statuses: []engine.Status{engine.StatusFailed}}, "job-3:1+0 job-5:1+0"},
 		{service.TimelineQuery{Text: "job-6", Statuses: []engine.Status{engine.StatusQueued}}, "job-6:1+0"},
 		{service.TimelineQuery{Text: "no such job"}, ""},
 	} {

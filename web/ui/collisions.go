@@ -41,7 +41,7 @@ func capacityWords(capacity map[spec.Tier]int) string {
 func viewCollision(c *service.Collision, zone templates.Zone) templates.Collision {
 	at := c.At[0]
 	view := templates.Collision{
-		At: at, Words: templates.Plural(int64(c.Runs), "run", "runs") + " at " + at.In(zone.Location()).Format("Mon 2 Jan 15:04"),
+		At: at, Words: templates.Plural(int64(c.Runs), string(c.Tier)+" run", string(c.Tier)+" runs") + " at " + at.In(zone.Location()).Format("Mon 2 Jan 15:04"),
 		Tier: string(c.Tier), Peak: c.Peak, Slots: c.Capacity, MoreOf: c.MoreOf,
 		Href: timelineAddress{}.of(around(fixedWindow(at, at.Add(time.Minute)), time.Hour, at)),
 	}

@@ -101,7 +101,7 @@ func (p *definitionPages[S]) query(ctx context.Context, values url.Values, view 
 		}
 	}
 	query := service.ListQuery{
-		Namespace: namespaceOf(ctx), Text: form.Text, Label: form.Label, Tier: spec.Tier(form.Tier), State: service.State(form.State),
+		Namespace: namespaceOf(ctx), Text: form.Text, Label: knownLabel(form.Label, &view.Problem), Tier: spec.Tier(form.Tier), State: service.State(form.State),
 		Order: service.Order(form.Order), Cursor: values.Get("cursor"), Limit: definitionsPerPage, Health: true,
 	}
 	var err error
@@ -112,6 +112,15 @@ func (p *definitionPages[S]) query(ctx context.Context, values url.Values, view 
 		query.State, query.Only = "", view.Starred
 	}
 	return query, nil
+}
+
+// knownLabel returns a label that can be asked for; what is none is left out, and the problem says so.
+func knownLabel(label string, problem *string) string {
+	if err := service.CheckLabel(label); err != nil {
+		*problem = "The label was ignored: " + err.Error() + "."
+		return ""
+	}
+	return label
 }
 
 func jobRow(entry *service.Entry[spec.Job], row *templates.DefinitionRow) {

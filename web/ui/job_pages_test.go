@@ -21,21 +21,22 @@ func TestJobsAreNarrowedByTheAddress(t *testing.T) {
 	s.fill(t)
 	s.PutJob(t, `{"name": "labelled", "binary": "harbour-log", "labels": {"team": "quay"}}`)
 	s.narrowed(t, "/jobs", jobRow, map[string]string{
-		"":                       "ferry-booking gauge-anomalies harbour-log labelled nightly-report tide-forecast",
-		"q=LOG":                  "harbour-log",
-		"label=team%3Dquay":      "labelled",
-		"label=team":             "labelled",
-		"label=team%3Dnobody":    "",
-		"state=paused":           "nightly-report",
-		"state=failing":          "gauge-anomalies",
-		"tier=heavy":             "nightly-report",
-		"tier=heavy&q=log":       "",
-		"order=next":             "harbour-log gauge-anomalies tide-forecast",
-		"order=last":             "harbour-log tide-forecast gauge-anomalies",
-		"order=failures":         "gauge-anomalies harbour-log",
-		"state=nonsense":         "ferry-booking gauge-anomalies harbour-log labelled nightly-report tide-forecast",
-		"order=nonsense&q=tide-": "tide-forecast",
-		"cursor=nonsense&q=tide": "tide-forecast",
+		"":                        "ferry-booking gauge-anomalies harbour-log labelled nightly-report tide-forecast",
+		"q=LOG":                   "harbour-log",
+		"label=team%3Dquay":       "labelled",
+		"label=team":              "labelled",
+		"label=team%3Dnobody":     "",
+		"state=paused":            "nightly-report",
+		"state=failing":           "gauge-anomalies",
+		"tier=heavy":              "nightly-report",
+		"tier=heavy&q=log":        "",
+		"order=next":              "harbour-log gauge-anomalies tide-forecast",
+		"order=last":              "harbour-log tide-forecast gauge-anomalies",
+		"order=failures":          "gauge-anomalies harbour-log",
+		"state=nonsense":          "ferry-booking gauge-anomalies harbour-log labelled nightly-report tide-forecast",
+		"order=nonsense&q=tide-":  "tide-forecast",
+		"label=%3Dnonsense&q=log": "harbour-log",
+		"cursor=nonsense&q=tide":  "tide-forecast",
 	})
 }
 

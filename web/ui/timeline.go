@@ -35,10 +35,10 @@ func (u *UI) timeline(c echo.Context) error {
 	view := templates.Timeline{Page: u.page(c, templates.SectionTimeline, "Timeline")}
 	window := readWindow(c, view.Page.Now, &view.Problem)
 	query := service.TimelineQuery{
-		Namespace: namespaceOf(ctx), Window: window.Window, Text: strings.TrimSpace(c.QueryParam("q")), Label: strings.TrimSpace(c.QueryParam("label")),
+		Namespace: namespaceOf(ctx), Window: window.Window, Text: strings.TrimSpace(c.QueryParam("q")), Label: knownLabel(strings.TrimSpace(c.QueryParam("label")), &view.Problem),
 		Tier: knownTier(c.QueryParam("tier")), Statuses: chosenStatuses(c.QueryParams()["status"], &view.Problem), After: c.QueryParam("after"),
 	}
-	view.Filter = templates.TimelineFilter{Text: query.Text, Label: query.Label, Tier: string(query.Tier), Tiers: tierNames, Window: window.query}
+	view.Filter = templates.TimelineFilter{Text: query.Text, Label: c.QueryParam("label"), Tier: string(query.Tier), Tiers: tierNames, Window: window.query}
 	for _, status := range engine.Statuses() {
 		view.Filter.Statuses = append(view.Filter.Statuses, status.String())
 	}

@@ -207,7 +207,6 @@ export function startTimeline() {
     key(event);
   });
   if (!document.querySelector("[data-timeline]")) return;
-  document.addEventListener("tidewheel:zone", () => htmx.trigger(document.querySelector("[data-timeline]"), "refresh"));
   document.addEventListener("wheel", wheel, { passive: false });
   document.addEventListener("pointerdown", drag);
   addEventListener("pointermove", dragging);

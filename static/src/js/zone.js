@@ -95,9 +95,14 @@ function choose(form, chosen) {
   document.documentElement.dataset.zone = known;
   for (const button of form.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button === chosen));
   sayFields(known, was);
+  tellPage();
+}
+
+// tellPage has all that is shown in the zone written anew: times here, and what the server has drawn, such as the days
+// of a calendar, by the server.
+function tellPage() {
   document.dispatchEvent(new Event("tidewheel:zone"));
-  // What the server has drawn in the zone, such as the days of a calendar, it draws anew.
-  if (document.querySelector("[data-zone-drawn]")) location.reload();
+  if (document.querySelector("[data-zone-drawn]") && document.cookie.includes(`${cookie}=`)) location.reload();
 }
 
 export function startZone() {
@@ -112,6 +117,7 @@ export function startZone() {
     if (own === "UTC") (utc.getAttribute("aria-pressed") === "true" ? button : utc).remove(); // they mean the same
   }
   sayFields(zone(), was);
+  if (zone() !== was) document.addEventListener("DOMContentLoaded", tellPage); // once the parts of the page can be asked for
   document.addEventListener("htmx:afterSwap", () => {
     for (const name of document.querySelectorAll("[data-zone-name]")) name.textContent = zone();
   });
