@@ -61,6 +61,21 @@ const graph = (page) => page.getByRole("group", { name: "Graph of the tasks" });
 const task = (page, name) => graph(page).getByRole("link", { name: new RegExp(`^${name},`) });
 const panel = (page) => page.locator(".task-panel");
 
+/** Opens the panel of a task from the graph; by keyboard along the edges, and up and down among neighbours. */
+async function lookInto(page, hand, name) {
+  await task(page, "zone").waitFor();
+  if (hand.name === "with the mouse") return task(page, name).click();
+  await tabTo(page, page.locator('.graph-task[tabindex="0"]'));
+  const held = page.locator(".graph-task:focus");
+  for (let i = 0; i < 8 && (await task(page, name).and(held).count()) === 0; i++) {
+    const [here, there] = [await held.boundingBox(), await task(page, name).boundingBox()];
+    const along = Math.abs(here.x - there.x) > 4 ? (here.x < there.x ? "ArrowRight" : "ArrowLeft") : undefined;
+    await page.keyboard.press(along ?? (here.y < there.y ? "ArrowDown" : "ArrowUp"));
+  }
+  await task(page, name).and(held).waitFor();
+  return page.keyboard.press("Enter");
+}
+
 /** Where the tasks of a graph stand, by their names. */
 const places = (page) =>
   page.locator(".graph-task").evaluateAll((nodes) => Object.fromEntries(nodes.map((node) => [node.getAttribute("aria-label").split(",")[0], node.style.transform])));
@@ -101,20 +116,7 @@ test("a wave goes on in its graph while one looks", async () => {
 both("a task is looked into beside its wave", async (hand) => {
   const page = await it.open(`/waves/${waves.etl}`);
   await task(page, "zone").waitFor();
-  if (hand.name === "with the mouse") {
-    await task(page, "load").click();
-  } else {
-    await tabTo(page, task(page, "zone"));
-    // Along the edges, and up and down among neighbours, until load is there.
-    await page.keyboard.press("ArrowRight");
-    const held = page.locator(".graph-task:focus");
-    for (let i = 0; i < 4 && (await task(page, "load").and(held).count()) === 0; i++) {
-      const [here, there] = [await held.boundingBox(), await task(page, "load").boundingBox()];
-      await page.keyboard.press(here.y < there.y - 4 ? "ArrowDown" : here.y > there.y + 4 ? "ArrowUp" : here.x < there.x ? "ArrowRight" : "ArrowLeft");
-    }
-    await task(page, "load").and(held).waitFor();
-    await page.keyboard.press("Enter");
-  }
+  await lookInto(page, hand, "load");
   await panel(page).getByRole("heading", { name: "load", exact: true }).waitFor();
   assert.equal(new URL(page.url()).pathname, `/waves/${waves.etl}`, "the page stays");
   await panel(page).getByText("no such table").waitFor();
@@ -303,4 +305,34 @@ both("the grid shows when waves ran and how long, and a task beside it", async (
   assert.equal(await cell(/^load in wave 1/).evaluate((node) => node === document.activeElement), true);
   const { violations } = await new AxeBuilder({ page }).analyze();
   assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
+});
+
+both("a task that succeeded is run again alone, one that failed with what comes after it, and one item of many", async (hand) => {
+  const id = await it.server.wave("etl");
+  const attempts = async (name) => (await it.server.api(`waves/${id}`)).tasks.find((one) => one.name === name).attempt;
+  const page = await it.open(`/waves/${id}`);
+  const again = async (name, what, wanted) => {
+    await lookInto(page, hand, name);
+    await panel(page).getByRole("heading", { name, exact: true }).waitFor();
+    await hand.press(panel(page).getByRole("link", { name: "Run again…" }));
+    await page.getByRole("heading", { level: 1, name: new RegExp(name) }).waitFor();
+    await hand.pick(page.getByRole("radio", { name: what }));
+    await hand.press(page.getByRole("button", { name: "Run again" }));
+    await page.waitForURL(`**/waves/${id}*`);
+    await until(async () => (await it.server.api(`waves/${id}`)).status === "failed" && (await wanted()), `${name} run again`);
+    await page.goto(`/waves/${id}`);
+  };
+  await again("alarm", /^Only this task/, async () => (await attempts("alarm")) === 2);
+  assert.equal(await attempts("load"), 2, "what it waited for stays as it was");
+  await again("load", /^With the \d tasks? after it/, async () => (await attempts("load")) === 4 && (await attempts("alarm")) === 3);
+  assert.equal(await attempts("zone"), 1);
+  await lookInto(page, hand, "shops");
+  await hand.press(panel(page).getByRole("link", { name: "item 1" }));
+  await panel(page).getByText("working on shops").waitFor();
+  await hand.press(panel(page).getByRole("link", { name: "Run again…" }));
+  await hand.pick(page.getByRole("radio", { name: /^Only this (item|task)/ }));
+  await hand.press(page.getByRole("button", { name: "Run again" }));
+  await page.waitForURL(`**/waves/${id}*`);
+  const items = async () => (await it.server.api("runs?dag=etl&task=shops&limit=100")).items.filter((run) => run.id.startsWith(id)).map((run) => run.attempt).sort().join();
+  await until(async () => (await items()) === "1,1,2", "one item run again");
 });
