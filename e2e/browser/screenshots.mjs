@@ -1,4 +1,5 @@
-// Takes the pictures for README.md and docs/pages.md into docs/images: `make screenshots`. They show the examples of
+// Takes the pictures for README.md and docs/pages.md into docs/images: `make screenshots`, of which SHOTS="dag wave" takes
+// some. They show the examples of
 // --demo, and a job that fails. Where pngquant is installed the pictures are made smaller by a palette.
 import { mkdir, stat } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
@@ -63,6 +64,7 @@ const shots = {
     theme: "dark",
   },
   grid: { at: () => "/dags/tide-station/grid", ready: (page) => page.getByRole("table").first() },
+  timeline: { at: () => "/timeline?span=10m", ready: (page) => page.getByRole("link", { name: /^tide-station/ }).last(), age: 7 * 60_000 },
   palette: {
     at: () => "/jobs",
     ready: (page) => page.getByRole("option", { name: "Run lock-pumps now" }),
@@ -76,15 +78,19 @@ const shots = {
   },
 };
 
+const wanted = process.env.SHOTS?.split(" ") ?? Object.keys(shots);
+
 const server = new Server({ args: ["--auth", "off", "--demo"] });
 const browser = await launch();
 try {
   await server.start();
+  const begun = Date.now();
   await until(async () => (await server.api("jobs")).items.some((job) => job.name === "slow-tide"), "the examples");
   await until(async () => (await server.api("binaries")).items.some((binary) => binary.name === "harbour-log"), "their programs");
   const runs = await fill(server);
   await mkdir(folder, { recursive: true });
-  for (const [name, { at, act, ready, theme = "light", height = 840 }] of Object.entries(shots)) {
+  for (const [name, { at, act, ready, theme = "light", height = 840, age = 0 }] of Object.entries(shots).filter(([name]) => wanted.includes(name))) {
+    await new Promise((resolve) => setTimeout(resolve, begun + age - Date.now())); // so that there is a past to be seen
     const page = await open(browser, server.url, { theme, viewport: { width, height } });
     await page.goto(at(runs));
     await page.waitForLoadState();
