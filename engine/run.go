@@ -7,19 +7,6 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Trigger is what started a run.
-type Trigger string
-
-// The triggers.
-const (
-	TriggerSchedule Trigger = "schedule"
-	TriggerCatchUp  Trigger = "catch_up" // a slot that an outage or a pause had passed over
-	TriggerBackfill Trigger = "backfill"
-	TriggerManual   Trigger = "manual"
-	TriggerEvent    Trigger = "event"    // a webhook, or the success of another definition: By says which
-	TriggerUpstream Trigger = "upstream" // of a task in a wave: what it needs has ended
-)
-
 // Run is one execution of a job for one slot, or triggered manually. Its identity is derived wherever a slot exists.
 // The shard's owner is the only one who changes a run; others insert manual runs and leave a Command.
 type Run struct {
