@@ -129,7 +129,7 @@ func (c *finishCounter) Fenced(int)                            {}
 // nothing is a program that ends before it has begun.
 type nothing struct{}
 
-func (nothing) Start(process.Command, io.Writer) (executor.Running, error) {
+func (nothing) Start(process.Command, io.Writer, io.Writer) (executor.Running, error) {
 	return ended{at: time.Now()}, nil
 }
 

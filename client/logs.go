@@ -18,6 +18,8 @@ type LogOptions struct {
 	Offset  int64 // the byte to begin with
 	Tail    int   // only the last so many lines; 0 is all
 	Follow  bool  // continue until the attempt ends
+	// Timestamps asks for the time and stream before each line: "2026-11-27T11:57:21.150Z stderr "; "-" for what is not known.
+	Timestamps bool
 }
 
 // Log is a run's output, as it comes. Read ends with io.EOF where the output does, and with ErrUnreachable where the
@@ -51,6 +53,9 @@ func (c *Client) Logs(ctx context.Context, id string, options LogOptions) (*Log,
 	}
 	if options.Follow {
 		query.Set("follow", "true")
+	}
+	if options.Timestamps {
+		query.Set("timestamps", "true")
 	}
 	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/runs" + path(id, "logs"), query: query}) //nolint:bodyclose // Log.Close does
 	if err != nil {

@@ -173,6 +173,8 @@ type LogFrame struct {
 	Offset  int64  `json:"offset"` // of Data's first byte in the whole output
 	Data    []byte `json:"data"`
 	End     bool   `json:"end,omitempty"` // nothing follows
+	// Marks are those of the output from the piece of Data's first byte on; of the first frame to a watcher, all.
+	Marks []byte `json:"marks,omitempty"`
 }
 
 // QueueDepth is what waits and runs in one tier and class, what is for executors with certain labels included.

@@ -110,6 +110,7 @@ type Output struct {
 	Chunks    int    `json:"chunks,omitzero"`    // objects in S3; 0 when Tail is everything
 	Truncated int64  `json:"truncated,omitzero"` // bytes beyond the limit, which are not kept
 	Lost      int64  `json:"lost,omitzero"`      // bytes that could not be stored, beside the tail: S3 did not take them
+	Marks     []byte `json:"marks,omitempty"`    // of EncodeOutputMarks; none of what an earlier version ran
 }
 
 // Progress is the latest `::progress` line of a program.

@@ -49,6 +49,7 @@ type Task struct {
 	Timeout time.Duration     `json:"timeout"` // nanoseconds, of the process
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
+	Stderr  spec.Stderr       `json:"stderr,omitempty"`
 
 	// Once means that the program may begin once at most: the executor waits for ControlBegin before.
 	Once bool `json:"once,omitempty"`

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/output"
 	"github.com/tidewheel/tidewheel/executor/process"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // ending reports why an attempt does not end by itself.
@@ -336,7 +338,11 @@ func (a *attempt) start(command process.Command) (Running, error) {
 	}
 	a.e.watch.let(a)
 	command.Before = a.lease.killBy()
-	program, err := a.e.runner.Start(command, a.output)
+	var stdout, stderr io.Writer = a.output.Both(), nil
+	if a.task.Stderr == spec.StderrMarked {
+		stdout, stderr = a.output.Apart()
+	}
+	program, err := a.e.runner.Start(command, stdout, stderr)
 	if errors.Is(err, process.ErrLate) { // it was stopped since
 		a.endBefore(endLost)
 		return nil, errEnded

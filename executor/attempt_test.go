@@ -40,7 +40,7 @@ type programs struct{ started chan *program }
 
 func newPrograms() *programs { return &programs{started: make(chan *program, 100)} }
 
-func (p *programs) Start(process.Command, io.Writer) (executor.Running, error) {
+func (p *programs) Start(process.Command, io.Writer, io.Writer) (executor.Running, error) {
 	one := &program{exit: make(chan process.Exit, 1), signals: make(chan syscall.Signal, 10), began: time.Now()}
 	p.started <- one
 	return one, nil

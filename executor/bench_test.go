@@ -22,7 +22,7 @@ import (
 // nothing is a Runner of programs that have ended before they began.
 type nothing struct{}
 
-func (nothing) Start(process.Command, io.Writer) (executor.Running, error) {
+func (nothing) Start(process.Command, io.Writer, io.Writer) (executor.Running, error) {
 	return ended{time.Now()}, nil
 }
 

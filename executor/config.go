@@ -82,7 +82,7 @@ type User struct{ UID, GID int }
 
 // Runner starts programs.
 type Runner interface {
-	Start(command process.Command, output io.Writer) (Running, error)
+	Start(command process.Command, stdout, stderr io.Writer) (Running, error)
 }
 
 // Running is a program that was started; as process.Process.

@@ -218,8 +218,8 @@ func sameFolder(a, b string) bool {
 // hostRunner starts real processes.
 type hostRunner struct{ host *process.Host }
 
-func (r hostRunner) Start(command process.Command, output io.Writer) (Running, error) {
-	started, err := r.host.Start(command, output)
+func (r hostRunner) Start(command process.Command, stdout, stderr io.Writer) (Running, error) {
+	started, err := r.host.Start(command, stdout, stderr)
 	if err != nil {
 		return nil, err
 	}

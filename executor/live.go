@@ -78,16 +78,17 @@ func (a *attempt) watch() {
 func (a *attempt) show(over context.Context) {
 	l := &a.live
 	out := a.output
-	offset := a.recent(out)
+	offset, marked := a.recent(out), int64(0) // the first frame has all marks
 	for {
 		data, at, end := out.From(offset)
 		if len(data) > 0 || end {
-			frame := engine.LogFrame{Run: a.task.Run, Attempt: a.task.Attempt, Offset: at, Data: data, End: end}
+			frame := engine.LogFrame{Run: a.task.Run, Attempt: a.task.Attempt, Offset: at, Data: data, End: end, Marks: out.Marks(marked)}
 			if err := a.e.queue.LogFrame(frame); err != nil {
 				a.e.log.Debug("a piece of live output was not sent", keyRun, a.task.Run, keyError, err)
 			}
 		}
 		offset = at + int64(len(data))
+		marked = offset
 		if end {
 			return
 		}
@@ -104,7 +105,7 @@ func (a *attempt) show(over context.Context) {
 		timer := time.NewTimer(left)
 		select {
 		case <-l.again:
-			offset = a.recent(out)
+			offset, marked = a.recent(out), 0
 		case <-out.Changed(offset):
 		case <-timer.C:
 		}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/output"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -42,6 +44,33 @@ func TestAnyOutputIsKept(t *testing.T) {
 		}
 		if log := r.log(task.Run, 1); (log == nil) != small {
 			t.Errorf("%s: written to the store: %t", name, log != nil)
+		}
+	}
+}
+
+// Each piece of an output has the time at which it came and, where that is asked for, its stream.
+func TestOutputIsMarked(t *testing.T) {
+	r := newRig(t)
+	const script = "echo one; echo two >&2; echo three; printf '::progress 0.5 half\\n' >&2"
+	for stderr, want := range map[spec.Stderr]map[engine.OutputStream]string{
+		spec.StderrMerged: {engine.StreamMixed: "one\ntwo\nthree\n::progress 0.5 half\n"},
+		spec.StderrMarked: {engine.StreamStdout: "one\nthree\n", engine.StreamStderr: "two\n::progress 0.5 half\n"},
+	} {
+		finish := r.run(r.task(script, func(task *engine.Task) { task.Stderr = stderr }))
+		out, marks := finish.Output, engine.DecodeOutputMarks(finish.Output.Marks)
+		got := map[engine.OutputStream]string{}
+		for i, mark := range marks {
+			end := out.Size
+			if i+1 < len(marks) {
+				end = marks[i+1].Offset
+			}
+			got[mark.Stream] += string(out.Tail[mark.Offset:end])
+			if mark.At.Before(finish.StartedAt.Truncate(time.Millisecond)) || mark.At.After(time.Now()) {
+				t.Errorf("%s: a piece came at %v, the program was started at %v", stderr, mark.At, finish.StartedAt)
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", stderr, got, want)
 		}
 	}
 }
@@ -117,6 +146,9 @@ func TestOutputIsStreamedToFollowers(t *testing.T) {
 			t.Fatalf("%+v after %d bytes", frame, shown.Len())
 		}
 		shown.Write(frame.Data)
+		if mark, known := engine.OutputMarkAt(engine.DecodeOutputMarks(frame.Marks), frame.Offset); len(frame.Data) > 0 && (!known || mark.At.IsZero()) {
+			t.Errorf("a piece does not say when it came: %+v", frame)
+		}
 		if frame.End {
 			break
 		}

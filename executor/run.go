@@ -204,7 +204,7 @@ func (a *attempt) closeOutput() (*engine.Output, string) {
 	a.output.End()
 	info, err := a.log.close(a.e.config.LogTimeout)
 	s := a.output.Summary()
-	out := &engine.Output{Size: s.Size, Lines: s.Lines, Tail: s.Tail, Truncated: s.Truncated}
+	out := &engine.Output{Size: s.Size, Lines: s.Lines, Tail: s.Tail, Truncated: s.Truncated, Marks: s.Marks}
 	if !s.Spilled {
 		return out, ""
 	}
@@ -218,7 +218,7 @@ func (a *attempt) closeOutput() (*engine.Output, string) {
 	// What is not stored is lost, but for the tail.
 	out.Size = info.Size
 	if out.Chunks == 0 {
-		out.Size, out.Lines = int64(len(out.Tail)), countLines(out.Tail)
+		out.Size, out.Lines, out.Marks = int64(len(out.Tail)), countLines(out.Tail), nil // they count from the beginning
 	}
 	out.Lost = s.Size - out.Size
 	a.e.log.Error("part of an output could not be stored", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err)

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidewheel/tidewheel/executor/output"
 	"github.com/tidewheel/tidewheel/executor/process"
 )
 
 // noRunner must not be asked.
 type noRunner struct{ t *testing.T }
 
-func (r noRunner) Start(process.Command, io.Writer) (Running, error) {
+func (r noRunner) Start(process.Command, io.Writer, io.Writer) (Running, error) {
 	r.t.Error("the program was started")
 	return nil, errors.New("it must not be started")
 }
@@ -40,7 +41,7 @@ func TestStartChecksTheLockWithoutATimer(t *testing.T) {
 // lateRunner starts what it is asked to, but for a stop of the executor that lasts until it is too late.
 type lateRunner struct{ before time.Time }
 
-func (r *lateRunner) Start(command process.Command, _ io.Writer) (Running, error) {
+func (r *lateRunner) Start(command process.Command, _, _ io.Writer) (Running, error) {
 	r.before = command.Before
 	return nil, process.ErrLate
 }
@@ -49,7 +50,7 @@ func (r *lateRunner) Start(command process.Command, _ io.Writer) (Running, error
 func TestProgramThatWouldBeginTooLateIsHandedBack(t *testing.T) {
 	runner := &lateRunner{}
 	until := time.Now().Add(time.Hour)
-	a := &attempt{e: &Executor{runner: runner}, lease: &lease{until: until, margin: time.Minute}}
+	a := &attempt{e: &Executor{runner: runner}, lease: &lease{until: until, margin: time.Minute}, output: output.New(output.Config{})}
 	a.ctx, a.cancel = context.WithCancelCause(t.Context())
 	if _, err := a.start(process.Command{}); !errors.Is(err, errEnded) {
 		t.Errorf("the start says %v", err)
@@ -65,7 +66,7 @@ func TestProgramThatWouldBeginTooLateIsHandedBack(t *testing.T) {
 // recorder is a Runner and a speaker that records its calls in order.
 type recorder struct{ events []string }
 
-func (o *recorder) Start(process.Command, io.Writer) (Running, error) {
+func (o *recorder) Start(process.Command, io.Writer, io.Writer) (Running, error) {
 	o.events = append(o.events, "start")
 	return began{}, nil
 }
@@ -96,7 +97,7 @@ func TestGuardianKnowsUntilWhenAProgramMayLiveBeforeItBegins(t *testing.T) {
 			host := &recorder{}
 			e := &Executor{config: Config{LockTTL: ttl, LockMargin: margin}, runner: host, host: host, running: map[attemptKey]*attempt{}}
 			e.watch.deadline = time.Now().Add(test.deadline)
-			a := &attempt{e: e, lease: &lease{until: time.Now().Add(16 * time.Second), margin: margin}}
+			a := &attempt{output: output.New(output.Config{}), e: e, lease: &lease{until: time.Now().Add(16 * time.Second), margin: margin}}
 			e.running[attemptKey{"run", 1}] = a
 			a.ctx, a.cancel = context.WithCancelCause(t.Context())
 			if _, err := a.start(process.Command{}); err != nil {

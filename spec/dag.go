@@ -74,6 +74,7 @@ type TaskDefaults struct {
 	Grace       Duration          `json:"grace,omitzero"`
 	Retry       Retry             `json:"retry,omitzero"`
 	Delivery    Delivery          `json:"delivery,omitempty"`
+	Stderr      Stderr            `json:"stderr,omitempty"`
 	Limits      Limits            `json:"limits,omitzero"`
 }
 
@@ -110,6 +111,7 @@ type Task struct {
 	Grace    Duration          `json:"grace,omitzero"`
 	Retry    Retry             `json:"retry,omitzero"`
 	Delivery Delivery          `json:"delivery,omitempty"`
+	Stderr   Stderr            `json:"stderr,omitempty"`
 	Limits   Limits            `json:"limits,omitzero"`
 	// Alerts define what people are notified of about the task, besides the alerts of its DAG.
 	Alerts *Alerts           `json:"alerts,omitempty"`
@@ -148,8 +150,8 @@ func (d *DAG) merged(t *Task) *Job {
 	job := (&Job{
 		Kind: KindJob, Name: t.Name, Description: t.Description,
 		Binary: t.Binary, Interpreter: t.Interpreter, Args: t.Args, Env: t.Env, Secrets: t.Secrets, Payload: t.Payload,
-		Tier: t.Tier, RunsOn: t.RunsOn, Class: t.Class, Timeout: t.Timeout, Grace: t.Grace, Retry: t.Retry, Delivery: t.Delivery, Limits: t.Limits,
-		Labels: t.Labels,
+		Tier: t.Tier, RunsOn: t.RunsOn, Class: t.Class, Timeout: t.Timeout, Grace: t.Grace, Retry: t.Retry, Delivery: t.Delivery,
+		Stderr: t.Stderr, Limits: t.Limits, Labels: t.Labels,
 	}).Clone()
 	if len(job.Payload) == 0 {
 		job.Payload = slices.Clone(d.Payload)
@@ -183,6 +185,7 @@ func (d *DAG) merged(t *Task) *Job {
 	fill(&job.Timeout, given.Timeout)
 	fill(&job.Grace, given.Grace)
 	fill(&job.Delivery, given.Delivery)
+	fill(&job.Stderr, given.Stderr)
 	fill(&job.Retry.MaxAttempts, given.Retry.MaxAttempts)
 	fill(&job.Retry.Delay, given.Retry.Delay)
 	fill(&job.Retry.MaxDelay, given.Retry.MaxDelay)

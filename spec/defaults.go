@@ -36,6 +36,7 @@ func (j *Job) ApplyDefaults() {
 	fill(&j.CatchUp.Policy, CatchUpLast)
 	fill(&j.CatchUp.Window, DefaultCatchUpWindow)
 	fill(&j.Delivery, DeliveryAtLeastOnce)
+	fill(&j.Stderr, StderrMerged)
 	fill(&j.Limits.Output, DefaultOutput)
 }
 
@@ -54,6 +55,7 @@ func (j *Job) dropDefaults() {
 	drop(&j.CatchUp.Policy, CatchUpLast)
 	drop(&j.CatchUp.Window, DefaultCatchUpWindow)
 	drop(&j.Delivery, DeliveryAtLeastOnce)
+	drop(&j.Stderr, StderrMerged)
 	drop(&j.Limits.Output, DefaultOutput)
 }
 

@@ -66,6 +66,17 @@ const (
 	DeliveryAtMostOnce Delivery = "at_most_once"
 )
 
+// Stderr defines what becomes of the order and the origin of what a program prints to standard error.
+type Stderr string
+
+// The ways to take it.
+const (
+	// StderrMerged keeps standard output and error in the order of their writing, and does not tell which is which.
+	StderrMerged Stderr = "merged"
+	// StderrMarked tells which is which, and keeps the order only of what was written milliseconds apart.
+	StderrMarked Stderr = "marked"
+)
+
 // enumeration is a string type that knows its values; the reader, the checks
 // and the schema all ask it.
 type enumeration interface{ values() []string }
@@ -76,3 +87,4 @@ func (Overlap) values() []string       { return []string{"skip", "queue", "allow
 func (WaveOverlap) values() []string   { return []string{"skip", "queue"} }
 func (CatchUpPolicy) values() []string { return []string{"none", "last", "all"} }
 func (Delivery) values() []string      { return []string{"at_least_once", "at_most_once"} }
+func (Stderr) values() []string        { return []string{"merged", "marked"} }

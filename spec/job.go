@@ -71,6 +71,8 @@ type Job struct {
 	CatchUp CatchUp `json:"catch_up,omitzero"`
 	// Delivery reports whether a lost attempt is retried.
 	Delivery Delivery `json:"delivery,omitempty"`
+	// Stderr defines whether lines of standard error are told apart.
+	Stderr Stderr `json:"stderr,omitempty"`
 	// Limits bound what one attempt may use.
 	Limits Limits `json:"limits,omitzero"`
 	// Exclude takes slots out of the schedule.

@@ -91,6 +91,8 @@ var schemaFields = map[string]schemaField{
 	"catch_up.window": {text: "Only slots younger than this run late; refused with policy none.", standard: DefaultCatchUpWindow, examples: examples("24h")},
 	"delivery":        {text: "Whether an attempt is tried again when its executor is lost: at_least_once does, at_most_once does not.", standard: DeliveryAtLeastOnce},
 
+	"stderr": {text: "merged keeps standard output and error in the order of their writing; marked shows which line is which, and keeps their order only where they are written milliseconds apart (on Linux).", standard: StderrMerged},
+
 	"limits":            {text: "What one attempt may use; what is not given is not limited, output excepted."},
 	"limits.memory":     {text: "Memory, at least 1MiB.", examples: examples("256MiB")},
 	"limits.cpu":        {text: "Cores: 0.5 is half of one.", examples: examples(0.5), bound: between(minCPU, maxCPU)},

@@ -195,6 +195,7 @@ func (v *validator) policies(j *Job) {
 	v.oneOf("class", j.Class, string(j.Class))
 	v.oneOf("overlap", j.Overlap, string(j.Overlap))
 	v.oneOf("delivery", j.Delivery, string(j.Delivery))
+	v.oneOf("stderr", j.Stderr, string(j.Stderr))
 	v.oneOf("catch_up.policy", j.CatchUp.Policy, string(j.CatchUp.Policy))
 
 	v.duration("timeout", j.Timeout, minDelay, maxDuration)

@@ -17,6 +17,9 @@ var (
 	deliveryChoices = []choice{
 		{"", "is retried (the default)"}, {"at_most_once", "is never retried"},
 	}
+	stderrChoices = []choice{
+		{"", "in one order with standard output (the default)"}, {"marked", "marked as such"},
+	}
 	kindChoices = []choice{
 		{"schedule", "At set times"}, {"every", "At an interval"}, {"after", "After each run"}, {"at", "Once"}, {"none", "Manual"},
 	}

@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 )
@@ -42,6 +43,8 @@ type Line struct {
 	Spans []Styled
 	// Progress reports whether the line says how far the program is: it is left out of view.
 	Progress bool
+	At       time.Time // when it was read; zero: not known
+	Stderr   bool
 	// More is how many bytes of a long line are left out, and Offset where they are.
 	More, Offset int64
 }
@@ -92,6 +95,20 @@ func (o Output) lineURL(n int64) string {
 // file is the address of the bytes themselves.
 func (o Output) file() string {
 	return "/runs/" + o.Run + "/output?attempt=" + strconv.Itoa(o.Attempt)
+}
+
+// lineTime and lineClock are how the time of a line is written for programs and for people.
+const (
+	lineTime  = "2006-01-02T15:04:05.000Z07:00"
+	lineClock = "15:04:05.000"
+)
+
+// label names the line; the mark of standard error is said with it.
+func (l Line) label() string {
+	if l.Stderr {
+		return "Line " + decimal(l.N) + ", standard error"
+	}
+	return "Line " + decimal(l.N)
 }
 
 func lineID(n int64) string { return "L" + strconv.FormatInt(n, 10) }

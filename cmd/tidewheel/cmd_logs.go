@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +21,7 @@ import (
 )
 
 func (c *cli) logsCommand() *cobra.Command {
-	var follow bool
+	var follow, timestamps bool
 	var attempt, tail int
 	var file, text, since, until string
 	cmd := &cobra.Command{
@@ -54,25 +56,27 @@ error says so. With --since or --until, --search looks through all runs of a job
 				if follow || attempt > 0 || file != "" || text != "" {
 					return usage("wave %s has the output of several tasks: for --follow, --attempt, --search and --to name one of them, as DAG/TASK", wave)
 				}
-				return c.copyLogsOfWave(cmd.Context(), api, wave, tail)
+				return c.copyLogsOfWave(cmd.Context(), api, wave, client.LogOptions{Tail: tail, Timestamps: timestamps})
 			}
 			if text != "" {
 				return c.searchLog(cmd.Context(), api, run, client.LogSearch{Attempt: attempt, Text: text})
 			}
 			if follow {
-				return c.follow(cmd.Context(), api, run, attempt, c.out)
+				return c.followStamped(cmd.Context(), api, run, attempt, c.out, timestamps)
 			}
-			return c.copyLog(cmd.Context(), api, run, client.LogOptions{Attempt: attempt, Tail: tail}, file)
+			return c.copyLog(cmd.Context(), api, run, client.LogOptions{Attempt: attempt, Tail: tail, Timestamps: timestamps}, file)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the attempt ends")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt (default the latest)")
 	cmd.Flags().IntVar(&tail, "tail", 0, "only so many lines from the end")
+	cmd.Flags().BoolVarP(&timestamps, "timestamps", "t", false, "before each line its time and, where a job says stderr: marked, its stream")
 	cmd.Flags().StringVar(&file, "to", "", "write into this file")
 	cmd.Flags().StringVar(&text, "search", "", "only lines with this text, with their numbers; case is ignored")
 	cmd.Flags().StringVar(&since, "since", "", "with --search: in all runs made since then: 24h, 7d or a time")
 	cmd.Flags().StringVar(&until, "until", "", "with --search: in all runs made before then")
 	cmd.MarkFlagsMutuallyExclusive("search", "follow", "tail", "to")
+	cmd.MarkFlagsMutuallyExclusive("search", "timestamps")
 	cmd.MarkFlagsMutuallyExclusive("follow", "tail")
 	cmd.MarkFlagsMutuallyExclusive("follow", "to")
 	return cmd
@@ -131,7 +135,7 @@ func latestWave(ctx context.Context, api *client.Client, dag string) (string, er
 }
 
 // copyLogsOfWave prints the output of each run of a wave below its name, in the order in which they began.
-func (c *cli) copyLogsOfWave(ctx context.Context, api *client.Client, id string, tail int) error {
+func (c *cli) copyLogsOfWave(ctx context.Context, api *client.Client, id string, options client.LogOptions) error {
 	wave, err := api.Wave(ctx, id)
 	if err != nil {
 		return err
@@ -145,7 +149,7 @@ func (c *cli) copyLogsOfWave(ctx context.Context, api *client.Client, id string,
 			fmt.Fprintln(c.out)
 		}
 		fmt.Fprintf(c.out, "==> %s, run %s, %s <==\n", runLabel(&runs[i]), runs[i].ID, c.runStatus(&runs[i]))
-		if err := c.copyLog(ctx, api, runs[i].ID, client.LogOptions{Tail: tail}, ""); err != nil {
+		if err := c.copyLog(ctx, api, runs[i].ID, options, ""); err != nil {
 			return err
 		}
 	}
@@ -279,18 +283,27 @@ func (c *cli) sayCut(ctx context.Context, api *client.Client, id string, n int) 
 // follow prints an attempt's output until the attempt has ended. When the connection breaks it continues from where it
 // was, so that nothing is lost or printed twice.
 func (c *cli) follow(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer) error {
+	return c.followStamped(ctx, api, run, attempt, w, false)
+}
+
+// followStamped is follow with the time and stream before each line, where that is asked for.
+func (c *cli) followStamped(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer, timestamps bool) error {
+	copied := io.Copy
+	if timestamps {
+		copied = copyStamped
+	}
 	if err := c.awaitStart(ctx, api, run, attempt); err != nil {
 		return err
 	}
 	var offset int64
 	began := false
 	for {
-		log, err := api.Logs(ctx, run, client.LogOptions{Attempt: attempt, Offset: offset, Follow: true})
+		log, err := api.Logs(ctx, run, client.LogOptions{Attempt: attempt, Offset: offset, Follow: true, Timestamps: timestamps})
 		if err == nil {
 			began = true
 			attempt = log.Attempt
 			var n int64
-			n, err = io.Copy(w, log)
+			n, err = copied(w, log)
 			offset += n
 			_ = log.Close() // it was read to its end, or given up
 			if err == nil {
@@ -303,6 +316,26 @@ func (c *cli) follow(ctx context.Context, api *client.Client, run string, attemp
 		}
 		if err := pause(ctx, time.Second); err != nil {
 			return err
+		}
+	}
+}
+
+// copyStamped copies whole lines that have stamps, and returns how many bytes of the output itself they are: from there it continues.
+func copyStamped(w io.Writer, log io.Reader) (n int64, err error) {
+	lines := bufio.NewReader(log)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if _, failed := w.Write(line); failed != nil {
+			return n, failed
+		}
+		if parts := bytes.SplitN(line, []byte{' '}, 3); len(parts) == 3 {
+			n += int64(len(parts[2]))
+		}
+		if err != nil {
+			return n, nil
 		}
 	}
 }

@@ -115,7 +115,7 @@ type startOrder struct {
 	seen   chan struct{}
 }
 
-func (s *startOrder) Start(command process.Command, _ io.Writer) (executor.Running, error) {
+func (s *startOrder) Start(command process.Command, _, _ io.Writer) (executor.Running, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

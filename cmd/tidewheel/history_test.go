@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,12 @@ func TestDefinitionIsComparedAndReverted(t *testing.T) {
 	s.must("run", "my-job", "--wait")
 	if out := s.must("logs", "my-job", "--search", "ONE"); out != "1: one first\n" {
 		t.Errorf("logs --search: %q", out)
+	}
+	if out := s.must("logs", "my-job", "-t"); !regexp.MustCompile(`^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z - one first\n`).MatchString(out) {
+		t.Errorf("with times: %q", out)
+	}
+	if plain, stamped := s.must("logs", "my-job"), s.must("logs", "my-job", "-t", "-f"); strings.Count(plain, "\n") != strings.Count(stamped, "\n") {
+		t.Errorf("with times, followed: %q", stamped)
 	}
 	s.refused(exitFailed, `"three" is not in the output`, "logs", "my-job", "--search", "three")
 	if out := s.must("logs", "my-job", "--search", "ONE", "--since", "1h"); !strings.HasPrefix(out, "==> run ") || !strings.HasSuffix(out, "attempt 1 <==\n1: one first\n") {

@@ -1,7 +1,10 @@
 // The page of a run: its output beside its facts, what a terminal would show of it, and what was done said once.
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
 import { phone, wide } from "./support/browser.mjs";
+import { both } from "./support/hands.mjs";
 import { site } from "./support/journey.mjs";
 
 const ids = {};
@@ -43,6 +46,41 @@ test("the reason and the last lines are in the first screen, and the output is b
   const above = await page.locator(".run-facts").boundingBox();
   assert.ok(narrow.y >= above.y + above.height - 1, "on a phone one stands below the other");
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+});
+
+both("a switch shows when each line came, and lines of standard error are marked", async (hand) => {
+  await it.server.push("pair", `#!/bin/sh
+echo "reading the gauge"
+echo "the gauge is dry" >&2
+while [ ! -e ${it.server.folder}/tide-${hand.name.length} ]; do sleep 0.1; done
+echo "read it"
+`);
+  await it.server.apply("kind: Job\nname: pair\nbinary: pair@stable\nstderr: marked\n");
+  const page = await it.open("/");
+  const run = await it.server.run("pair");
+  await page.goto(`/runs/${run}`);
+  const output = page.getByRole("region", { name: "Output", exact: true });
+  const row = (words) => output.locator(".row", { hasText: words });
+  await row("reading the gauge").waitFor(); // live
+  await hand.press(page.getByRole("button", { name: "Times" }));
+  const time = row("reading the gauge").locator("time");
+  await time.waitFor();
+  const at = Date.parse(await time.getAttribute("datetime"));
+  assert.ok(Math.abs(Date.now() - at) < 120_000, "it came just now");
+  const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: "Europe/Berlin" }).format(at);
+  assert.match(await time.innerText(), new RegExp(`^${clock}\\.\\d{3}$`));
+  assert.match(await row("the gauge is dry").getAttribute("class"), /stderr/);
+  assert.doesNotMatch(await row("reading the gauge").getAttribute("class"), /stderr/);
+  await writeFile(`${it.server.folder}/tide-${hand.name.length}`, "");
+  await row("read it").locator("time").waitFor();
+  await it.server.reaches(run, "succeeded");
+  await page.reload();
+  await row("read it").locator("time").waitFor(); // the switch stays, and the times are kept
+  await output.getByRole("link", { name: "Line 2, standard error" }).waitFor();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
+  await hand.press(page.getByRole("button", { name: "Times" }));
+  await row("read it").locator("time").waitFor({ state: "hidden" });
 });
 
 test("a line shows what was drawn last, and lines about progress are left out until they are asked for", async () => {

@@ -19,7 +19,7 @@ func Message(r *engine.Run, s *spec.Job) *engine.Task {
 	if s == nil {
 		return t
 	}
-	t.Interpreter, t.Args, t.Env, t.Secrets, t.Limits = s.Interpreter, s.Args, s.Env, s.Secrets, s.Limits
+	t.Interpreter, t.Args, t.Env, t.Secrets, t.Limits, t.Stderr = s.Interpreter, s.Args, s.Env, s.Secrets, s.Limits, s.Stderr
 	t.Once = Once(s)
 	t.Timeout, t.Grace = time.Duration(s.Timeout), time.Duration(s.Grace)
 	if len(t.Payload) == 0 {

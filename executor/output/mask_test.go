@@ -22,7 +22,7 @@ func captured(t testing.TB, mask *output.Mask, pieces ...[]byte) string {
 	c.Mask(mask)
 	for _, piece := range pieces {
 		sent := bytes.Clone(piece)
-		if n, err := c.Write(sent); n != len(piece) || err != nil {
+		if n, err := c.Both().Write(sent); n != len(piece) || err != nil {
 			t.Fatalf("wrote %d of %d: %v", n, len(piece), err)
 		}
 		clear(sent) // the buffer is the writer's again
@@ -149,7 +149,7 @@ func TestOnlyWhatMayBecomeAValueIsHeldBack(t *testing.T) {
 		{"Password: sword", "Password: "}, {" it\n", "Password: sword it\n"}, {"sword", "Password: sword it\n"},
 		{"fish-", "Password: sword it\n"}, {"9", "Password: sword it\n***"}, {"!", "Password: sword it\n***!"},
 	} {
-		if _, err := c.Write([]byte(step.write)); err != nil {
+		if _, err := c.Both().Write([]byte(step.write)); err != nil {
 			t.Fatal(err)
 		}
 		if data, _, _ := c.From(0); string(data) != step.seen {
@@ -176,7 +176,7 @@ func TestProgressLineIsMasked(t *testing.T) {
 	c := output.New(output.Config{Limit: 1 << 20, Progress: func(f float64, message string) { said = append(said, fmt.Sprint(f, " ", message)) }})
 	c.Mask(output.NewMask(nil, []byte("hunter2")))
 	for _, piece := range []string{"::progress 0.5 log in as hun", "ter2 now\n", "::progress 1 hunter2"} {
-		if _, err := c.Write([]byte(piece)); err != nil {
+		if _, err := c.Both().Write([]byte(piece)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,7 +225,7 @@ func BenchmarkMask(b *testing.B) {
 				piece := lines.Bytes()[:size]
 				b.SetBytes(int64(size))
 				for b.Loop() {
-					if _, err := out.Write(piece); err != nil {
+					if _, err := out.Both().Write(piece); err != nil {
 						b.Fatal(err)
 					}
 				}

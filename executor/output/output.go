@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"io"
 	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 const (
@@ -24,13 +27,14 @@ type Config struct {
 	Progress func(fraction float64, message string)
 }
 
-// Capture takes a program's output. Write belongs to one goroutine, everything else may be called from any.
+// Capture takes a program's output, from one or two streams. Their Write and Flush belong to one goroutine, everything else may be called
+// from any.
 type Capture struct {
-	config Config
-	scan   scanner
-	masker masker
+	config  Config
+	streams [2]Stream
 
 	mu        sync.Mutex
+	marks     marks
 	kept      []byte // the last bytes of the output; a ring once it is full
 	size      int64  // bytes taken
 	lines     int64  // newlines in them, while all is kept
@@ -41,26 +45,59 @@ type Capture struct {
 	ended     bool
 }
 
+// Stream is a way into a capture. It masks and looks for progress by itself, as what a program prints to two streams is mixed in any way.
+type Stream struct {
+	capture *Capture
+	name    engine.OutputStream
+	scan    scanner
+	masker  masker
+}
+
 // New makes a capture.
-func New(config Config) *Capture { return &Capture{config: config} }
+func New(config Config) *Capture {
+	c := &Capture{config: config}
+	for i := range c.streams {
+		c.streams[i].capture = c
+	}
+	return c
+}
+
+// Both is the way in for what comes from stdout and stderr through one pipe.
+func (c *Capture) Both() *Stream { return &c.streams[0] }
+
+// Apart are the ways in for what comes through two.
+func (c *Capture) Apart() (stdout, stderr *Stream) {
+	stdout, stderr = &c.streams[0], &c.streams[1]
+	stdout.name, stderr.name = engine.StreamStdout, engine.StreamStderr
+	return stdout, stderr
+}
 
 // Mask sets what is masked in all that is written from now on. It must be called before the first Write, or by its goroutine.
-func (c *Capture) Mask(mask *Mask) { c.masker.mask = mask }
+func (c *Capture) Mask(mask *Mask) {
+	for i := range c.streams {
+		c.streams[i].masker.mask = mask
+	}
+}
 
 // Write takes a piece. It blocks as long as the writer behind does. The end of the piece is held back if it may be the
-// beginning of what is masked, until the next one or Flush.
-func (c *Capture) Write(p []byte) (int, error) {
-	c.take(c.masker.write(p))
+// beginning of what is masked, until the next one of the stream or Flush.
+func (s *Stream) Write(p []byte) (int, error) {
+	s.take(s.masker.write(p))
 	return len(p), nil
 }
 
 // Flush takes what was held back: no Write follows. It must be called after the last Write.
-func (c *Capture) Flush() { c.take(c.masker.flush()) }
+func (c *Capture) Flush() {
+	for i := range c.streams {
+		c.streams[i].take(c.streams[i].masker.flush())
+	}
+}
 
 // take takes a piece that is masked.
-func (c *Capture) take(p []byte) {
+func (s *Stream) take(p []byte) {
+	c := s.capture
 	if c.config.Progress != nil {
-		c.scan.write(p, c.config.Progress)
+		s.scan.write(p, c.config.Progress)
 	}
 	if room := c.config.Limit - c.size; int64(len(p)) > room {
 		c.mu.Lock()
@@ -74,6 +111,7 @@ func (c *Capture) take(p []byte) {
 	c.pass(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.marks.add(c.size, time.Now(), s.name)
 	c.keep(p)
 	if c.changed != nil {
 		close(c.changed)
@@ -151,6 +189,13 @@ func (c *Capture) copyFrom(at int64) []byte {
 	return data
 }
 
+// Marks returns the marks of the output from the piece at an offset on.
+func (c *Capture) Marks(offset int64) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return engine.EncodeOutputMarks(c.marks.list[engine.OutputMarkIndex(c.marks.list, offset):])
+}
+
 // Changed returns a channel that is closed when something follows what size bytes hold, or nothing more will.
 func (c *Capture) Changed(size int64) <-chan struct{} {
 	c.mu.Lock()
@@ -190,8 +235,9 @@ type Summary struct {
 	Lines     int64 // newlines, and one for an unfinished last line; only of an output that was not spilled
 	Tail      []byte
 	Spilled   bool
-	Truncated int64 // bytes dropped at the limit
-	Failed    error // why the writer behind took no more; how much it has stored, it knows
+	Truncated int64  // bytes dropped at the limit
+	Failed    error  // why the writer behind took no more; how much it has stored, it knows
+	Marks     []byte // of engine.EncodeOutputMarks
 }
 
 // Summary sums up the output; the caller must wait for its end first.
@@ -199,6 +245,7 @@ func (c *Capture) Summary() Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := Summary{Size: c.size, Lines: c.lines, Spilled: c.spill != nil || c.failed != nil, Truncated: c.truncated, Failed: c.failed}
+	s.Marks = engine.EncodeOutputMarks(c.marks.list)
 	if !s.Spilled {
 		if s.Tail = c.kept; c.size > 0 && c.kept[c.size-1] != '\n' {
 			s.Lines++

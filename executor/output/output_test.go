@@ -66,7 +66,7 @@ func TestOutputIsKeptHoweverItIsCut(t *testing.T) {
 		})
 		for rest := data; len(rest) > 0; {
 			n := min(len(rest), 1+r.IntN([]int{3, 100, 5000, 200000}[r.IntN(4)]))
-			if _, err := c.Write(rest[:n]); err != nil {
+			if _, err := c.Both().Write(rest[:n]); err != nil {
 				t.Fatal(err)
 			}
 			rest = rest[n:]
@@ -120,7 +120,7 @@ func TestProgressLines(t *testing.T) {
 		found := []any{}
 		c := output.New(output.Config{Limit: 1 << 20, Progress: func(f float64, m string) { found = append(found, f, m) }})
 		for i := range len(text) { // byte by byte: where a line is cut makes no difference
-			_, _ = c.Write([]byte{text[i]})
+			_, _ = c.Both().Write([]byte{text[i]})
 		}
 		if got := fmt.Sprint(found); got != want {
 			t.Errorf("%q gives %s, want %s", text, got, want)
@@ -147,7 +147,7 @@ func TestProgramContinuesWhenTheOutputWriterFails(t *testing.T) {
 		c := output.New(output.Config{Limit: 1 << 30, Spill: spill})
 		piece := bytes.Repeat([]byte("0123456789abcdef"), 1000)
 		for range 40 {
-			if n, err := c.Write(piece); n != len(piece) || err != nil {
+			if n, err := c.Both().Write(piece); n != len(piece) || err != nil {
 				t.Fatalf("%s: wrote %d, %v", name, n, err)
 			}
 		}
@@ -161,7 +161,7 @@ func TestProgramContinuesWhenTheOutputWriterFails(t *testing.T) {
 func TestChangedWakesFollowersOfTheOutput(t *testing.T) {
 	c := output.New(output.Config{Limit: 1 << 20})
 	changed := c.Changed(0)
-	go func() { _, _ = c.Write([]byte("hello")) }()
+	go func() { _, _ = c.Both().Write([]byte("hello")) }()
 	<-changed
 	<-c.Changed(0) // it holds more already
 	changed = c.Changed(5)
@@ -179,7 +179,7 @@ func BenchmarkWrite(b *testing.B) {
 			c := output.New(output.Config{Limit: 1 << 62, Spill: func() (io.Writer, error) { return io.Discard, nil }, Progress: func(float64, string) {}})
 			b.SetBytes(int64(len(piece)))
 			for b.Loop() {
-				_, _ = c.Write(piece)
+				_, _ = c.Both().Write(piece)
 			}
 		})
 	}

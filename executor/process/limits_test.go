@@ -58,7 +58,7 @@ func TestProgramWithLimitsThatCannotStartSaysWhy(t *testing.T) {
 	}
 	_, err = host.Start(process.Command{
 		Path: "/no/such/program", Args: []string{"program"}, Folder: folder, Limits: process.Limits{OpenFiles: 50},
-	}, nil)
+	}, nil, nil)
 	var failed *process.StartError
 	if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOENT) || failed.Path != "/no/such/program" {
 		t.Errorf("got %v", err)

@@ -74,7 +74,7 @@ func victim(dir, cgroups, script string) error {
 	running, err := host.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Folder: folder,
 		Env: []string{"PATH=/usr/bin:/bin", process.Marker + "=" + folder.Path},
-	}, io.Discard)
+	}, io.Discard, nil)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func openNamespaces(threads *threads, config *Config, users *users) (*namespaces
 		return nil, err
 	}
 	defer null.Close()
-	child, err := n.start(threads, n.orders(nil, Command{}), folder, nil, int(null.Fd()), int(null.Fd()))
+	child, err := n.start(threads, n.orders(nil, Command{}), folder, nil, [3]int{int(null.Fd()), int(null.Fd()), int(null.Fd())})
 	if err != nil {
 		return nil, fmt.Errorf("%w%s", err, n.cure())
 	}
@@ -168,7 +168,7 @@ type initProcess struct {
 }
 
 // start starts an init, and returns when it has started the program.
-func (n *namespaces) start(threads *threads, orders *orders, folder *Folder, group *group, in, out int) (_ *initProcess, err error) {
+func (n *namespaces) start(threads *threads, orders *orders, folder *Folder, group *group, files [3]int) (_ *initProcess, err error) {
 	orders.Dir, orders.UID, orders.GID = folder.Path, folder.UID, folder.GID
 	read, write, err := pipe()
 	if err != nil {
@@ -181,7 +181,7 @@ func (n *namespaces) start(threads *threads, orders *orders, folder *Folder, gro
 	}
 	attributes := &syscall.ProcAttr{
 		Dir: "/", Env: []string{Marker + "=" + folder.Path}, // and nothing of the job's: an init has more rights than a job
-		Files: []uintptr{uintptr(in), uintptr(out), uintptr(out), uintptr(read), uintptr(report)},
+		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2]), uintptr(read), uintptr(report)},
 		Sys:   n.attributes(folder, group),
 	}
 	child := &initProcess{report: os.NewFile(uintptr(heard), "report")}

@@ -248,7 +248,7 @@ func TestStartErrorsInNamespacesAreTheSystems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = host.Start(process.Command{Path: "/no/such/program", Args: []string{"program"}, Folder: folder}, nil)
+	_, err = host.Start(process.Command{Path: "/no/such/program", Args: []string{"program"}, Folder: folder}, nil, nil)
 	var failed *process.StartError
 	if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOENT) || failed.Path != "/no/such/program" {
 		t.Errorf("got %v", err)

@@ -4,6 +4,9 @@ package process
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"syscall"
 	"time"
 
@@ -26,7 +29,33 @@ func pipe() (read, write int, err error) {
 	return ends[0], ends[1], nil
 }
 
-func (p *Process) widen(int) {}
+func widen(int) {}
+
+// openStreams makes one pipe for both streams: what was printed first cannot be told of two here.
+func openStreams(stdout, _ io.Writer) (s *streams, ends []int, err error) {
+	read, write, err := pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("process: make pipe: %w", err)
+	}
+	_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
+	s = &streams{ready: os.NewFile(uintptr(read), "output")}
+	if s.conn, err = s.ready.SyscallConn(); err == nil {
+		read, err = unix.FcntlInt(uintptr(read), unix.F_DUPFD_CLOEXEC, 0) // the other one is the file's
+	}
+	if err != nil {
+		closeAll(write)
+		s.close()
+		return nil, nil, fmt.Errorf("process: make pipe: %w", err)
+	}
+	s.pipes = []stream{{read, stdout}}
+	return s, []int{write}, nil
+}
+
+// readable names the one pipe: reading it tells whether there is something.
+func readable(_ int, which []int) (n int, err error) {
+	which[0] = 0
+	return 1, nil
+}
 
 func keepFiles() {}
 
@@ -136,7 +165,7 @@ func openNamespaces(*threads, *Config, *users) (*namespaces, error) { return nil
 func (*namespaces) gaps() []string                                  { return nil }
 func (*namespaces) share(string)                                    {}
 func (*namespaces) orders([]resourceLimit, Command) *orders         { return nil }
-func (*namespaces) start(*threads, *orders, *Folder, *group, int, int) (*initProcess, error) {
+func (*namespaces) start(*threads, *orders, *Folder, *group, [3]int) (*initProcess, error) {
 	return nil, errNoNamespaces
 }
 

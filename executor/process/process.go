@@ -2,8 +2,6 @@ package process
 
 import (
 	"errors"
-	"io"
-	"os"
 	"strconv"
 	"sync"
 	"syscall"
@@ -77,8 +75,7 @@ type Process struct {
 	group  *group       // nil without cgroups
 	init   *initProcess // in whose namespaces the program is, and whose id is pid; nil without namespaces
 	limits Limits
-	out    *os.File
-	sink   io.Writer
+	output *streams
 	input  sync.WaitGroup // who writes to the program
 	began  time.Time
 

@@ -24,7 +24,7 @@ func pipe() (read, write int, err error) {
 
 // widen makes the pipe of a program that prints much larger. It fails beyond the system's bound for a user, and all
 // continues as before.
-func (p *Process) widen(fd int) {
+func widen(fd int) {
 	if size, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); err == nil && size < wideSize {
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, wideSize)
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,11 +86,50 @@ func start(t testing.TB, host *process.Host, script string, change ...func(*proc
 		f(&command)
 	}
 	output := &lines{come: make(chan string, 1024)}
-	running, err := host.Start(command, output)
+	running, err := host.Start(command, output, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &job{running, folder, output}
+}
+
+// What a program prints to its two streams is told apart where that is asked for, and in order where it is not.
+func TestStreamsAreApartOrInOrder(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which of two pipes was first")
+	}
+	host := open(t, process.Config{Dir: filepath.Join(t.TempDir(), "work"), UID: -1, GID: -1})
+	folder, err := host.TakeFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `i=0; while [ $i -lt 200 ]; do echo o$i; echo e$i >&2; i=$((i + 1)); done; exec 2>&-; sleep 0.05; echo end`
+	command := process.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Folder: folder}
+	var out, failed, both bytes.Buffer
+	running, err := host.Start(command, &out, &failed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+	if running, err = host.Start(command, &both, nil); err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+	var wantOut, wantFailed, wantBoth strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&wantOut, "o%d\n", i)
+		fmt.Fprintf(&wantFailed, "e%d\n", i)
+		fmt.Fprintf(&wantBoth, "o%d\ne%[1]d\n", i)
+	}
+	if out.String() != wantOut.String()+"end\n" || failed.String() != wantFailed.String() {
+		t.Errorf("apart: %q and %q", out.String(), failed.String())
+	}
+	if both.String() != wantBoth.String()+"end\n" {
+		t.Errorf("together: %q", both.String())
+	}
+	if err := host.ReturnFolder(folder); err != nil {
+		t.Error(err)
+	}
 }
 
 func (j *job) end(t testing.TB, host *process.Host) process.Exit {
@@ -333,7 +373,7 @@ func TestStartErrorsAreTheSystems(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		_, err := host.Start(process.Command{Path: path, Args: []string{path}, Folder: folder}, nil)
+		_, err := host.Start(process.Command{Path: path, Args: []string{path}, Folder: folder}, nil, nil)
 		var failed *process.StartError
 		if !errors.As(err, &failed) || !errors.Is(failed.Err, want) {
 			t.Errorf("%q gives %v, want %v", content, err, want)
@@ -361,7 +401,7 @@ func TestProgramBeginsInTimeOrNotAtAll(t *testing.T) {
 					running, err := host.Start(process.Command{
 						Path: "/bin/sh", Args: []string{"sh", "-c", "echo began > began"}, Env: []string{"PATH=/usr/bin:/bin", process.Marker + "=" + folder.Path},
 						Folder: folder, Limits: limits, Before: time.Now().Add(in),
-					}, io.Discard)
+					}, io.Discard, nil)
 					if errors.Is(err, process.ErrLate) != late || !late && err != nil {
 						t.Errorf("in %s it must have begun: %v", in, err)
 					}
@@ -406,7 +446,7 @@ func TestFileThatWasJustWrittenStarts(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				running, err := host.Start(process.Command{Path: path, Args: []string{path}, Folder: folder}, nil)
+				running, err := host.Start(process.Command{Path: path, Args: []string{path}, Folder: folder}, nil, nil)
 				if err != nil {
 					t.Error(err)
 					return

@@ -172,7 +172,7 @@ func capable(dir, isolation string) error {
 	running, err := host.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", `id -u; touch file; stat -c %u file; sed -n 's/^CapEff://p' /proc/self/status`}, Folder: folder,
 		Env: []string{"PATH=/usr/bin:/bin", process.Marker + "=" + folder.Path},
-	}, os.Stdout)
+	}, os.Stdout, nil)
 	if err != nil {
 		return err
 	}

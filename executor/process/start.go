@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts a program. What it prints goes to sink, from the goroutine that calls Wait.
-func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
-	p := &Process{host: h, folder: command.Folder, limits: command.Limits, sink: sink}
+// Start starts a program. What it prints goes to stdout, from the goroutine that calls Wait. With a stderr its standard error goes there,
+// through a pipe of its own: then the order of what it prints to both within moments is lost. Outside of Linux stderr gets nothing.
+func (h *Host) Start(command Command, stdout, stderr io.Writer) (_ *Process, err error) {
+	p := &Process{host: h, folder: command.Folder, limits: command.Limits}
 	if p.group, err = h.groups.take(command.Limits); err != nil {
 		return nil, fmt.Errorf("process: make cgroup: %w", err)
 	}
@@ -22,30 +23,29 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		h.groups.put(p.group)
 		return nil, fmt.Errorf("process: make pipe: %w", err)
 	}
-	read, write, err := pipe()
+	output, ends, err := openStreams(stdout, stderr)
 	if err != nil {
 		h.groups.put(p.group)
 		h.closeInput(in, feed)
-		return nil, fmt.Errorf("process: make pipe: %w", err)
+		return nil, err
 	}
-	_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
-	h.givePipes(p.folder, in, write)
+	h.givePipes(p.folder, in, ends...)
 	h.enter(p.folder)
 	attributes := &syscall.ProcAttr{
 		Dir: command.Folder.Path, Env: command.Env,
-		Files: []uintptr{uintptr(in), uintptr(write), uintptr(write)},
+		Files: []uintptr{uintptr(in), uintptr(ends[0]), uintptr(ends[len(ends)-1])},
 		Sys:   attributes(p.folder, p.group),
 	}
 	wanted, report := p.resourceLimits(), -1
 	switch {
 	case h.namespaces != nil:
-		p.init, err = h.namespaces.start(h.threads, h.namespaces.orders(wanted, command), p.folder, p.group, in, write)
+		p.init, err = h.namespaces.start(h.threads, h.namespaces.orders(wanted, command), p.folder, p.group, [3]int{in, ends[0], ends[len(ends)-1]})
 	case len(wanted) > 0 && len(h.config.Guardian) > 0:
 		p.pid, report, err = h.forkLimited(wanted, command, attributes)
 	default:
 		p.pid, err = h.fork(command, attributes)
 	}
-	closeAll(write)
+	closeAll(ends...)
 	h.closeInput(in, nil)
 	if err == nil && report >= 0 {
 		if err = awaitShim(report); err != nil {
@@ -56,7 +56,7 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 	if err != nil {
 		h.leave(p.folder)
 		h.groups.put(p.group)
-		closeAll(read)
+		output.close()
 		if feed != nil {
 			_ = feed.Close() // it is never read
 		}
@@ -66,7 +66,7 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 	if p.init != nil {
 		p.pid = p.init.pid
 	}
-	p.out = os.NewFile(uintptr(read), "output")
+	p.output = output
 	if feed != nil {
 		p.input.Go(func() {
 			_, _ = feed.Write(command.Stdin) // a program need not read
@@ -85,14 +85,16 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 
 // givePipes makes the program's user the owner of its pipes, so that it can open them again as /dev/stdin, /dev/stdout and
 // /dev/stderr. Where that fails it can only use them as they are.
-func (h *Host) givePipes(folder *Folder, in, out int) {
+func (h *Host) givePipes(folder *Folder, in int, out ...int) {
 	if folder.UID < 0 {
 		return
 	}
 	if in != int(h.null.Fd()) {
 		_ = unix.Fchown(in, folder.UID, folder.GID)
 	}
-	_ = unix.Fchown(out, folder.UID, folder.GID)
+	for _, fd := range out {
+		_ = unix.Fchown(fd, folder.UID, folder.GID)
+	}
 }
 
 // fork starts the program.

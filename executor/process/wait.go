@@ -2,38 +2,31 @@ package process
 
 import (
 	"errors"
-	"io"
 	"os"
-	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Wait reads what the program prints until it and all that it has started are gone.
 func (p *Process) Wait() Exit {
 	var ended chan struct{}
-	reader, err := p.out.SyscallConn()
-	if err == nil {
-		_ = p.out.SetReadDeadline(p.began.Add(short)) // pipes have deadlines
-	}
+	err := p.output.ready.SetReadDeadline(p.began.Add(short))
 	for killed := false; err == nil; {
-		err = p.read(reader)
+		err = p.output.read()
 		switch {
 		case err == nil:
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 		case ended == nil:
 			ended = make(chan struct{})
-			err = p.out.SetReadDeadline(time.Time{})
+			err = p.output.ready.SetReadDeadline(time.Time{})
 			p.announce()
 			go p.awaitEnd(ended)
 		case !killed && p.group == nil && p.init == nil:
 			// A process that has left the group keeps the output open.
-			killed, err = true, p.out.SetReadDeadline(time.Now().Add(drainLast))
+			killed, err = true, p.output.ready.SetReadDeadline(time.Now().Add(drainLast))
 			killMarked(p.folder.Path, settleTimeout)
 		default:
-			p.readRest(reader)
+			p.output.readRest()
 		}
 	}
 	if ended != nil {
@@ -42,7 +35,7 @@ func (p *Process) Wait() Exit {
 		awaitExit(p.pid, nil)
 		p.end()
 	}
-	_ = p.out.Close() // it was only read
+	p.output.close()
 	return p.reap()
 }
 
@@ -55,7 +48,7 @@ func (p *Process) awaitEnd(ended chan struct{}) {
 	if p.group == nil {
 		wait = drainFirst
 	}
-	_ = p.out.SetReadDeadline(time.Now().Add(wait)) // fails only if the reader has finished
+	_ = p.output.ready.SetReadDeadline(time.Now().Add(wait)) // fails only if the reader has finished
 }
 
 // announce registers a program that lives longer with the guardian. In a cgroup that is not needed.
@@ -134,54 +127,4 @@ func (p *Process) settle() {
 		pause(wait)
 		waited += wait
 	}
-}
-
-var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
-
-// read waits for output and passes on what there is. It holds a buffer only while there is something to read: most
-// long programs are silent.
-func (p *Process) read(reader syscall.RawConn) error {
-	var failed error
-	err := reader.Read(func(fd uintptr) bool {
-		buffer := buffers.Get().(*[readSize]byte)
-		defer buffers.Put(buffer)
-		n, err := unix.Read(int(fd), buffer[:])
-		for err == unix.EINTR {
-			n, err = unix.Read(int(fd), buffer[:])
-		}
-		switch {
-		case err == unix.EAGAIN:
-			return false
-		case err != nil:
-			failed = err
-		case n == 0:
-			failed = io.EOF
-		default:
-			if n >= unixPipeSize {
-				p.widen(int(fd))
-			}
-			_, _ = p.sink.Write(buffer[:n]) // a sink that fails has said so elsewhere; the program continues
-		}
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	return failed
-}
-
-// readRest reads what is in the pipe although another process still holds it, and gives up then.
-func (p *Process) readRest(reader syscall.RawConn) {
-	_ = reader.Control(func(fd uintptr) {
-		buffer := buffers.Get().(*[readSize]byte)
-		defer buffers.Put(buffer)
-		for left := wideSize; left > 0; {
-			n, err := unix.Read(int(fd), buffer[:])
-			if err != nil || n == 0 {
-				return
-			}
-			left -= n
-			_, _ = p.sink.Write(buffer[:n]) // as above
-		}
-	})
 }

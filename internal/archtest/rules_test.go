@@ -56,7 +56,7 @@ var rules = []rule{
 	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output internal/runtoken internal/logthrottle"},
 	{pkg: "executor/process"}, // starting, bounding and ending programs: knows nothing of runs
 	{pkg: "executor/cache"},
-	{pkg: "executor/output"},
+	{pkg: "executor/output", may: "engine"},
 
 	{pkg: "store/memory", adapter: true, may: "engine spec"},
 	{pkg: "store/sqlite", adapter: true, may: "engine spec"},

@@ -318,6 +318,12 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelQueueJetstream(in *jlexer.L
 			}
 		case "limits":
 			easyjson42d836aDecodeGithubComTidewheelTidewheelSpec(in, &out.Limits)
+		case "stderr":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Stderr = spec.Stderr(in.String())
+			}
 		case "once":
 			if in.IsNull() {
 				in.Skip()
@@ -604,6 +610,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		const prefix string = ",\"limits\":"
 		out.RawString(prefix)
 		easyjson42d836aEncodeGithubComTidewheelTidewheelSpec(out, in.Limits)
+	}
+	if in.Stderr != "" {
+		const prefix string = ",\"stderr\":"
+		out.RawString(prefix)
+		out.String(string(in.Stderr))
 	}
 	if in.Once {
 		const prefix string = ",\"once\":"
@@ -1419,6 +1430,13 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelEngine5(in *jlexer.Lexer, o
 			} else {
 				out.Lost = int64(in.Int64())
 			}
+		case "marks":
+			if in.IsNull() {
+				in.Skip()
+				out.Marks = nil
+			} else {
+				out.Marks = in.Bytes()
+			}
 		default:
 			in.SkipRecursive()
 		}
@@ -1462,6 +1480,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelEngine5(out *jwriter.Writer
 		const prefix string = ",\"lost\":"
 		out.RawString(prefix)
 		out.Int64(int64(in.Lost))
+	}
+	if len(in.Marks) != 0 {
+		const prefix string = ",\"marks\":"
+		out.RawString(prefix)
+		out.Base64Bytes(in.Marks)
 	}
 	out.RawByte('}')
 }

@@ -112,6 +112,7 @@ type outputDocument struct {
 	Tail      []byte `bson:"tail,omitempty"`
 	Chunks    int    `bson:"chunks,omitempty"`
 	Truncated int64  `bson:"truncated,omitempty"`
+	Marks     []byte `bson:"marks,omitempty"`
 	Lost      int64  `bson:"lost,omitempty"`
 }
 
@@ -206,7 +207,7 @@ func (d *attemptDocument) value() (engine.Attempt, error) {
 		a.Usage = &engine.Usage{CPU: time.Duration(d.Usage.CPU), MaxRSS: d.Usage.MaxRSS}
 	}
 	if o := d.Output; o != nil {
-		a.Output = &engine.Output{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated, Lost: o.Lost}
+		a.Output = &engine.Output{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated, Lost: o.Lost, Marks: o.Marks}
 	}
 	return a, a.Status.UnmarshalText([]byte(d.Status))
 }

@@ -152,6 +152,7 @@ func (b *builder) attempt(a *engine.Attempt) {
 		b.someNumber("chunks", o.Chunks)
 		b.someLong("truncated", o.Truncated)
 		b.someLong("lost", o.Lost)
+		b.someBytes("marks", o.Marks)
 		b.end()
 	}
 }

@@ -109,6 +109,7 @@ type output struct {
 	Chunks    int    `msg:"4,omitempty"`
 	Truncated int64  `msg:"5,omitempty"`
 	Lost      int64  `msg:"6,omitempty"`
+	Marks     []byte `msg:"7,omitempty"`
 }
 
 // progress is [engine.Progress].

@@ -468,8 +468,8 @@ func (z *attempt) Msgsize() (s int) {
 func (z *output) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.Require(b, z.Msgsize())
 	// check for omitted fields
-	zb0001Len := uint32(6)
-	var zb0001Mask uint8 /* 6 bits */
+	zb0001Len := uint32(7)
+	var zb0001Mask uint8 /* 7 bits */
 	_ = zb0001Mask
 	if z.Size == 0 {
 		zb0001Len--
@@ -494,6 +494,10 @@ func (z *output) MarshalMsg(b []byte) (o []byte, err error) {
 	if z.Lost == 0 {
 		zb0001Len--
 		zb0001Mask |= 0x20
+	}
+	if z.Marks == nil {
+		zb0001Len--
+		zb0001Mask |= 0x40
 	}
 	// variable map header, size zb0001Len
 	o = append(o, 0x80|uint8(zb0001Len))
@@ -529,6 +533,11 @@ func (z *output) MarshalMsg(b []byte) (o []byte, err error) {
 			// string "6"
 			o = append(o, 0xa1, 0x36)
 			o = msgp.AppendInt64(o, z.Lost)
+		}
+		if (zb0001Mask & 0x40) == 0 { // if not omitted
+			// string "7"
+			o = append(o, 0xa1, 0x37)
+			o = msgp.AppendBytes(o, z.Marks)
 		}
 	}
 	return
@@ -588,6 +597,12 @@ func (z *output) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				err = msgp.WrapError(err, "Lost")
 				return
 			}
+		case "7":
+			z.Marks, bts, err = msgp.ReadBytesBytes(bts, z.Marks)
+			if err != nil {
+				err = msgp.WrapError(err, "Marks")
+				return
+			}
 		default:
 			bts, err = msgp.Skip(bts)
 			if err != nil {
@@ -602,7 +617,7 @@ func (z *output) UnmarshalMsg(bts []byte) (o []byte, err error) {
 
 // Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
 func (z *output) Msgsize() (s int) {
-	s = 1 + 2 + msgp.Int64Size + 2 + msgp.Int64Size + 2 + msgp.BytesPrefixSize + len(z.Tail) + 2 + msgp.IntSize + 2 + msgp.Int64Size + 2 + msgp.Int64Size
+	s = 1 + 2 + msgp.Int64Size + 2 + msgp.Int64Size + 2 + msgp.BytesPrefixSize + len(z.Tail) + 2 + msgp.IntSize + 2 + msgp.Int64Size + 2 + msgp.Int64Size + 2 + msgp.BytesPrefixSize + len(z.Marks)
 	return
 }
 

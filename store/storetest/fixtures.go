@@ -107,7 +107,7 @@ func fullRun(job engine.Job) engine.Run {
 	run.Progress = &engine.Progress{Fraction: 0.123456789, Message: "½ done", At: noon.Add(1234 * time.Microsecond)}
 	zero := 0
 	run.Attempts[0].ExitCode, run.Attempts[0].Token = &zero, 1<<63+1
-	run.Attempts[0].Output = &engine.Output{Size: 5, Lines: 1, Tail: []byte{0, 0xff, '\n', 0xc3, '<'}, Chunks: 3, Truncated: 9, Lost: 7}
+	run.Attempts[0].Output = &engine.Output{Size: 5, Lines: 1, Tail: []byte{0, 0xff, '\n', 0xc3, '<'}, Chunks: 3, Truncated: 9, Lost: 7, Marks: []byte{0, 0xff, 1}}
 	run.Attempts[0].Signal, run.Attempts[0].Error = "SIGKILL", "it was killed"
 	run.Attempts = append(run.Attempts, engine.Attempt{N: 2, Status: engine.StatusQueued, Usage: &engine.Usage{}, Output: &engine.Output{}})
 	run.Attempt, run.Revision = 2, 1

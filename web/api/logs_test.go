@@ -103,6 +103,34 @@ func TestStoredLogIsRead(t *testing.T) {
 	s.ask("GET", "/api/v1/runs/nothing/logs?follow=true", "").problem(http.StatusNotFound, "run_not_found")
 }
 
+func TestLogIsReadWithTimestamps(t *testing.T) {
+	s := newSite(t)
+	ended := webtest.Ended(running(s), engine.StatusFailed, "first\nsecond\nthird\n")
+	at := time.Date(2026, 11, 27, 11, 57, 21, 150_000_000, time.UTC)
+	ended.Attempts[0].Output.Marks = engine.EncodeOutputMarks([]engine.OutputMark{
+		{Offset: 0, At: at}, {Offset: 6, At: at.Add(time.Second), Stream: engine.StreamStderr}, {Offset: 13, At: at.Add(2 * time.Second), Stream: engine.StreamStdout},
+	})
+	s.PutRun(t, ended)
+	path := "/api/v1/runs/" + ended.ID + "/logs?timestamps=true"
+	const first, second, third = "2026-11-27T11:57:21.150Z - first\n", "2026-11-27T11:57:22.150Z stderr second\n", "2026-11-27T11:57:23.150Z stdout third\n"
+	for query, want := range map[string]string{
+		"": first + second + third, "&tail=1": third, "&offset=6": second + third, "&offset=8": "cond\n" + third, "&offset=99": "",
+		"&follow=true": first + second + third, "&follow=true&offset=8": "cond\n" + third,
+	} {
+		if got := s.ask("GET", path+query, "").is(http.StatusOK); string(got.body) != want {
+			t.Errorf("%s gives %q, want %q", query, got.body, want)
+		}
+	}
+	s.ask("GET", path, "", "Range", "bytes=0-3").problem(http.StatusUnprocessableEntity, "no_timestamps", "without Range")
+	s.ask("GET", path, "", "Accept", "text/event-stream").problem(http.StatusUnprocessableEntity, "no_timestamps", "text/plain")
+	ended.Revision++
+	ended.Attempts[0].Output.Marks = nil // as an earlier version ran it
+	s.PutRun(t, ended)
+	if got := s.ask("GET", path, "").is(http.StatusOK); string(got.body) != "- - first\n- - second\n- - third\n" {
+		t.Errorf("without marks: %q", got.body)
+	}
+}
+
 func TestHugeLogIsNotHeldInMemory(t *testing.T) {
 	s := newSite(t)
 	run := running(s)

@@ -13,19 +13,31 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// followText sends output as it comes, byte for byte.
-func (a *API) followText(ctx context.Context, out huma.Context, log *service.Log, offset int64) {
+// followText sends output as it comes, byte for byte, or with a stamp before each line.
+func (a *API) followText(ctx context.Context, out huma.Context, log *service.Log, offset int64, stamped bool) {
 	describeLog(out, log, offset)
 	out.SetHeader("X-Accel-Buffering", "no")
 	out.SetStatus(http.StatusOK)
 	w := a.patient(out)
-	err := w.flush()
+	write := func(piece service.LogPiece) error {
+		_, err := w.Write(piece.Data)
+		return err
+	}
+	var err error
+	if stamped {
+		var stamper *service.Stamper
+		stamper, err = service.NewStamper(ctx, w, log, offset)
+		write = func(piece service.LogPiece) error { return stamper.Write(piece.Data, piece.Marks) }
+	}
 	if err == nil {
-		err = a.service.FollowLog(ctx, log.Run.Namespace, log.Run.ID, log.Attempt, offset, func(_ int64, data []byte) error {
-			if len(data) == 0 {
+		err = w.flush()
+	}
+	if err == nil {
+		err = a.service.FollowLog(ctx, log.Run.Namespace, log.Run.ID, log.Attempt, offset, func(piece service.LogPiece) error {
+			if len(piece.Data) == 0 {
 				return nil
 			}
-			if _, err := w.Write(data); err != nil {
+			if err := write(piece); err != nil {
 				return err
 			}
 			return w.flush()
@@ -69,7 +81,8 @@ type textPieces struct {
 	said   time.Time
 }
 
-func (t *textPieces) add(offset int64, data []byte) error {
+func (t *textPieces) add(piece service.LogPiece) error {
+	offset, data := piece.Offset, piece.Data
 	if len(data) == 0 {
 		if time.Since(t.said) < heartbeat {
 			return nil

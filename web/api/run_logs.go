@@ -17,6 +17,7 @@ type logRequest struct {
 	Offset      int64  `query:"offset" minimum:"0" doc:"The byte to begin with"`
 	Tail        int64  `query:"tail" default:"-1" minimum:"-1" doc:"Only the last so many lines"`
 	Follow      bool   `query:"follow" doc:"Go on as output comes, until the attempt ends"`
+	Timestamps  bool   `query:"timestamps" doc:"Before each line its time and stream: 2026-11-27T11:57:21.150Z stderr; what is not known is -. Without ranges and events"`
 	Range       string `header:"Range" doc:"One range of bytes: 206 with that part"`
 	Accept      string `header:"Accept" doc:"text/event-stream follows as events: output {offset, text} and, last, end {status, size}"`
 	LastEventID string `header:"Last-Event-ID" doc:"Where an interrupted stream of events continues"`
@@ -27,7 +28,7 @@ func (a *API) runLogs() {
 	register(a, huma.Operation{
 		OperationID: "get-logs", Method: http.MethodGet, Path: path, Tags: []string{"runs"},
 		Summary: "Read or follow a run's output",
-		Description: "What an attempt printed, stdout and stderr in the order of their writing, byte for byte. " +
+		Description: "What an attempt printed, stdout and stderr in the order of their writing (with stderr: marked, in the order in which they were read), byte for byte. " +
 			"Without follow it is what is stored now; with follow it continues until the attempt ends.",
 	}, a.logs)
 	headers := map[string]*huma.Param{
@@ -57,6 +58,9 @@ func (a *API) logs(ctx context.Context, in *logRequest) (*huma.StreamResponse, e
 		offset = max(offset, in.Offset)
 	}
 	events := strings.Contains(in.Accept, "text/event-stream")
+	if in.Timestamps && (events || in.Range != "") {
+		return nil, NewProblem(http.StatusUnprocessableEntity, "no_timestamps", "timestamps are for the whole text: ask without Range, and for text/plain")
+	}
 	if events && in.LastEventID != "" {
 		if at, err := strconv.ParseInt(in.LastEventID, 10, 64); err == nil && at >= 0 {
 			offset = at
@@ -69,7 +73,15 @@ func (a *API) logs(ctx context.Context, in *logRequest) (*huma.StreamResponse, e
 			a.followEvents(ctx, log, offset, a.eventStream(out))
 		}}, nil
 	case in.Follow:
-		return &huma.StreamResponse{Body: func(out huma.Context) { a.followText(ctx, out, log, offset) }}, nil
+		return &huma.StreamResponse{Body: func(out huma.Context) { a.followText(ctx, out, log, offset, in.Timestamps) }}, nil
+	}
+	if in.Timestamps {
+		return &huma.StreamResponse{Body: func(out huma.Context) {
+			describeLog(out, log, min(offset, log.Size))
+			if err := log.CopyStamped(ctx, a.patient(out), min(offset, log.Size)); err != nil {
+				a.streamBroke(ctx, err)
+			}
+		}}, nil
 	}
 	return a.storedLog(ctx, in.Range, log, offset)
 }

@@ -22,6 +22,8 @@ type Log struct {
 	Cut int64
 	// Lost is how much more it printed, in bytes, that could not be stored.
 	Lost int64
+	// Marks say when what is there was printed, and where to; none while the attempt goes on, and of what an earlier version ran.
+	Marks []engine.OutputMark
 	// Missing says in words why nothing can be read where something should be.
 	Missing string
 
@@ -55,6 +57,7 @@ func (s *Service) openLog(ctx context.Context, run *engine.Run, attempt int) (lo
 	log.Complete = a.Status.Terminal()
 	if a.Output != nil {
 		log.Cut, log.Lost = a.Output.Truncated, a.Output.Lost
+		log.Marks = engine.DecodeOutputMarks(a.Output.Marks)
 	}
 	if a.Output != nil && a.Output.Chunks == 0 {
 		log.inline, log.Size, log.Lines = a.Output.Tail, int64(len(a.Output.Tail)), a.Output.Lines
@@ -64,7 +67,7 @@ func (s *Service) openLog(ctx context.Context, run *engine.Run, attempt int) (lo
 	if errors.Is(err, engine.ErrNotFound) {
 		if a.Output != nil && a.Output.Chunks > 0 {
 			log.Missing = "the output is not in S3 any more; its last lines are all that is left"
-			log.inline, log.Size = a.Output.Tail, int64(len(a.Output.Tail))
+			log.inline, log.Size, log.Marks = a.Output.Tail, int64(len(a.Output.Tail)), nil // they count from the beginning
 		}
 		return log, nil
 	}

@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -21,11 +23,18 @@ const (
 	gapEvery = 200 * time.Millisecond
 )
 
+// LogPiece is a piece of an output that is followed.
+type LogPiece struct {
+	Offset int64
+	Data   []byte
+	Marks  []engine.OutputMark // what is known so far of this and of what came before
+}
+
 // FollowLog calls write with the output of an attempt from offset on, as it comes, without a gap, and returns when
 // the attempt has ended and everything was written; attempt 0 is the latest, or the first where none has begun. write
-// must not keep data, and may be called with none of it to ask whether anybody is there. FollowLog holds up nobody but
+// must not keep the piece, and may be called without data to ask whether anybody is there. FollowLog holds up nobody but
 // itself while write takes its time.
-func (s *Service) FollowLog(ctx context.Context, namespace, id string, attempt int, offset int64, write func(offset int64, data []byte) error) error {
+func (s *Service) FollowLog(ctx context.Context, namespace, id string, attempt int, offset int64, write func(LogPiece) error) error {
 	log, err := s.OpenLog(ctx, namespace, id, attempt)
 	if err != nil {
 		return err
@@ -92,7 +101,8 @@ type follower struct {
 	namespace, run string
 	attempt        int
 	position       int64 // what comes next
-	write          func(offset int64, data []byte) error
+	write          func(LogPiece) error
+	marks          []engine.OutputMark
 	buffer         []byte
 	looked         time.Time
 }
@@ -114,7 +124,7 @@ func (f *follower) awaitStart(ctx context.Context, run *engine.Run) error {
 		run = &read
 		if time.Since(asked) >= followEvery {
 			asked = time.Now()
-			if err := f.write(f.position, nil); err != nil {
+			if err := f.piece(nil); err != nil {
 				return err
 			}
 		}
@@ -126,8 +136,16 @@ func (f *follower) begun(run *engine.Run) bool {
 	return run.Status.Terminal() || run.Attempt > f.attempt || run.Attempt == f.attempt && run.Current().Status != engine.StatusQueued
 }
 
+func (f *follower) piece(data []byte) error {
+	return f.write(LogPiece{Offset: f.position, Data: data, Marks: f.marks})
+}
+
 // take writes a live piece, after what was stored before it if some was missed.
 func (f *follower) take(ctx context.Context, frame engine.LogFrame) error {
+	if marks := engine.DecodeOutputMarks(frame.Marks); len(marks) > 0 {
+		known, _ := slices.BinarySearchFunc(f.marks, marks[0].Offset, func(m engine.OutputMark, offset int64) int { return cmp.Compare(m.Offset, offset) })
+		f.marks = slices.Concat(f.marks[:known], marks) // who was given the others keeps them
+	}
 	if frame.Offset > f.position && time.Since(f.looked) >= gapEvery {
 		if _, err := f.look(ctx); err != nil {
 			return err
@@ -137,7 +155,7 @@ func (f *follower) take(ctx context.Context, frame engine.LogFrame) error {
 	if frame.Offset > f.position || end <= f.position {
 		return nil // still a gap: the rest of it is not stored yet, and will be
 	}
-	if err := f.write(f.position, frame.Data[f.position-frame.Offset:]); err != nil {
+	if err := f.piece(frame.Data[f.position-frame.Offset:]); err != nil {
 		return err
 	}
 	f.position = end
@@ -153,7 +171,7 @@ func (f *follower) look(ctx context.Context) (complete bool, err error) {
 		// The attempt is waited for; a run may also end without one.
 		run, err := f.service.Run(ctx, f.namespace, f.run)
 		if err == nil {
-			err = f.write(f.position, nil)
+			err = f.piece(nil)
 		}
 		return run.Status.Terminal(), err
 	}
@@ -165,13 +183,16 @@ func (f *follower) look(ctx context.Context) (complete bool, err error) {
 		return false, err
 	}
 	if f.position == before {
-		err = f.write(f.position, nil)
+		err = f.piece(nil)
 	}
 	return log.Complete, err
 }
 
 // catchUp writes what the log holds beyond the position.
 func (f *follower) catchUp(ctx context.Context, log *Log) error {
+	if len(log.Marks) > 0 {
+		f.marks = log.Marks
+	}
 	if f.buffer == nil && f.position < log.Size {
 		f.buffer = make([]byte, 64<<10)
 	}
@@ -183,7 +204,7 @@ func (f *follower) catchUp(ctx context.Context, log *Log) error {
 		if n == 0 {
 			return nil
 		}
-		if err := f.write(f.position, f.buffer[:n]); err != nil {
+		if err := f.piece(f.buffer[:n]); err != nil {
 			return err
 		}
 		f.position += int64(n)

@@ -51,7 +51,8 @@ func TestOutputOfAQueuedRunIsFollowedFromItsStart(t *testing.T) {
 		heard, asked := make(chan time.Time, 1), 0
 		done := make(chan error, 1)
 		go func() {
-			done <- s.FollowLog(ctx, engine.DefaultNamespace, queued.ID, 0, 0, func(_ int64, data []byte) error {
+			done <- s.FollowLog(ctx, engine.DefaultNamespace, queued.ID, 0, 0, func(piece service.LogPiece) error {
+				data := piece.Data
 				if len(data) == 0 {
 					asked++ // whether anybody is there
 					return nil

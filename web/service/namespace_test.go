@@ -44,7 +44,7 @@ func TestWhatIsFoundByIDIsOfItsNamespaceOnly(t *testing.T) {
 			},
 			"replay": func(w *ofDefault, ns string) (any, error) { return w.ReplayDeadLetter(t.Context(), ns, w.dead, "bob") },
 			"followed log": func(w *ofDefault, ns string) (any, error) {
-				return nil, w.FollowLog(t.Context(), ns, w.dead, 0, 0, func(int64, []byte) error { return nil })
+				return nil, w.FollowLog(t.Context(), ns, w.dead, 0, 0, func(service.LogPiece) error { return nil })
 			},
 			"effects": func(w *ofDefault, ns string) (any, error) {
 				_, _, err := w.RunEffects(t.Context(), ns, w.dead, "", 1)

@@ -288,7 +288,7 @@ func TestFollowerThatFailsEndsAlone(t *testing.T) {
 	broken := errors.New("the reader is gone")
 	followed := make(chan error, 1)
 	go func() {
-		followed <- w.FollowLog(t.Context(), engine.DefaultNamespace, run.ID, 1, 0, func(int64, []byte) error { return broken })
+		followed <- w.FollowLog(t.Context(), engine.DefaultNamespace, run.ID, 1, 0, func(service.LogPiece) error { return broken })
 	}()
 	<-w.Queue.Watching
 	if err := w.Queue.Say(t.Context(), engine.LogFrame{Run: run.ID, Attempt: 1, Data: []byte("x")}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -99,7 +100,7 @@ func viewLines(ctx context.Context, log *service.Log, lines []service.LogLine, f
 		if truncated && bytes.IndexByte(bytes.TrimRight(text, "\r"), '\r') >= 0 {
 			text, truncated = lastOf(ctx, log, end), false // what was drawn last is at its end
 		}
-		views[i] = viewLine(lines[i].Number+1, lines[i].Offset, text, end, truncated)
+		views[i] = viewLine(lines[i].Number+1, lines[i].Offset, text, end, truncated, log.Marks)
 	}
 	room := linesBytes
 	fits := func(line *templates.Line) bool {
@@ -125,10 +126,13 @@ func viewLines(ctx context.Context, log *service.Log, lines []service.LogLine, f
 }
 
 // viewLine makes a line readable: its beginning, if it is long. end is where it ends.
-func viewLine(number, offset int64, text []byte, end int64, truncated bool) templates.Line {
+func viewLine(number, offset int64, text []byte, end int64, truncated bool, marks []engine.OutputMark) templates.Line {
 	line := templates.Line{N: number}
 	if drawn := drawnLast(text); len(drawn) < len(text) && !truncated {
 		offset, text = end-int64(len(drawn)), drawn
+	}
+	if mark, known := engine.OutputMarkAt(marks, offset); known {
+		line.At, line.Stderr = mark.At, mark.Stream == engine.StreamStderr
 	}
 	if len(text) > lineBytes {
 		text = whole(text[:lineBytes])

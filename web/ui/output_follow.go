@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -84,18 +85,19 @@ type outputStream struct {
 	err   error // of the last message
 }
 
-// add takes a piece that begins at offset; without data it asks whether the reader is there.
-func (s *outputStream) add(offset int64, data []byte) error {
+// add takes a piece; without data it asks whether the reader is there.
+func (s *outputStream) add(piece service.LogPiece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.err != nil:
 		return s.err
-	case len(data) == 0:
+	case len(piece.Data) == 0:
 		return s.out.flush()
 	}
-	s.lines.add(data)
-	s.size = offset + int64(len(data))
+	s.lines.add(piece.Data)
+	s.lines.marks = piece.Marks
+	s.size = piece.Offset + int64(len(piece.Data))
 	if s.due != nil {
 		return nil
 	}
@@ -165,6 +167,7 @@ type assembler struct {
 	returned bool
 	ended    []endedLine // lines that were not taken yet, some more than a page of them at most
 	skipped  bool        // lines before these were dropped
+	marks    []engine.OutputMark
 }
 
 // endedLine is a line as the program printed it. It is made fit for the page only if it is shown.
@@ -241,12 +244,12 @@ func (a *assembler) take() (lines []templates.Line, dropped bool) {
 		ended, skipped = ended[len(ended)-templates.PageLines:], true
 	}
 	for _, line := range ended {
-		lines = append(lines, viewLine(line.number, line.offset, line.text, line.end, line.cut))
+		lines = append(lines, viewLine(line.number, line.offset, line.text, line.end, line.cut, a.marks))
 	}
 	a.ended, a.skipped = a.ended[:0], false
 	if a.size > 0 && !a.place.Mid {
 		// The rest of its last character is on its way.
-		lines = append(lines, viewLine(a.place.Line, a.place.Offset, whole(a.held), a.place.Offset+a.size, a.size > int64(len(a.held))))
+		lines = append(lines, viewLine(a.place.Line, a.place.Offset, whole(a.held), a.place.Offset+a.size, a.size > int64(len(a.held)), a.marks))
 	}
 	if len(lines) > templates.PageLines {
 		return lines[len(lines)-templates.PageLines:], true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // flood makes lines from a number on.
@@ -45,7 +46,7 @@ func TestReaderOfAFloodIsSentItsEndNowAndThen(t *testing.T) {
 		}
 		var position int64
 		add := func(data []byte) {
-			if err := stream.add(position, data); err != nil {
+			if err := stream.add(service.LogPiece{Offset: position, Data: data}); err != nil {
 				t.Fatal(err)
 			}
 			position += int64(len(data))

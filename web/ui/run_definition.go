@@ -65,6 +65,9 @@ func definitionFacts(job *spec.Job) (facts []templates.Fact) {
 	add("Never retry on exit codes", exitCodes(job.Retry.NotOn))
 	add("Overlap", string(job.Overlap))
 	add("Delivery", strings.ReplaceAll(string(job.Delivery), "_", " "))
+	if job.Stderr == spec.StderrMarked {
+		add("Standard error", "marked")
+	}
 	var limits []string
 	if job.Limits.Memory > 0 {
 		limits = append(limits, fmt.Sprintf("memory %v", job.Limits.Memory))

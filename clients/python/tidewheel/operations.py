@@ -782,15 +782,16 @@ class Operations(Transport):
         offset: Optional[int] = None,
         tail: Optional[int] = None,
         follow: Optional[bool] = None,
+        timestamps: Optional[bool] = None,
         range: Optional[str] = None,
     ) -> Stream:
         """Read or follow a run's output.
 
-        What an attempt printed, stdout and stderr in the order of their writing, byte for byte. Without follow it is what is stored now; with follow it continues until the attempt ends."""
+        What an attempt printed, stdout and stderr in the order of their writing (with stderr: marked, in the order in which they were read), byte for byte. Without follow it is what is stored now; with follow it continues until the attempt ends."""
         return self.open(
             "GET",
             f"/api/v1/runs/{self.segment(id)}/logs",
-            query={"namespace": namespace, "attempt": attempt, "offset": offset, "tail": tail, "follow": follow},
+            query={"namespace": namespace, "attempt": attempt, "offset": offset, "tail": tail, "follow": follow, "timestamps": timestamps},
             headers={"Range": range},
         )
 

@@ -732,6 +732,7 @@ JobDefinition = TypedDict(
         "runs_on": "NotRequired[Dict[str, Union[str, float, bool]]]",
         "schedule": "NotRequired[Union[str, List[str]]]",
         "secrets": "NotRequired[Dict[str, str]]",
+        "stderr": "NotRequired[Literal[\"merged\", \"marked\"]]",
         "tier": "NotRequired[Literal[\"light\", \"medium\", \"heavy\"]]",
         "timeout": "NotRequired[str]",
         "timezone": "NotRequired[str]",

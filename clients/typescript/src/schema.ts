@@ -1792,7 +1792,7 @@ export interface paths {
         };
         /**
          * Read or follow a run's output
-         * @description What an attempt printed, stdout and stderr in the order of their writing, byte for byte. Without follow it is what is stored now; with follow it continues until the attempt ends.
+         * @description What an attempt printed, stdout and stderr in the order of their writing (with stderr: marked, in the order in which they were read), byte for byte. Without follow it is what is stored now; with follow it continues until the attempt ends.
          */
         get: operations["get-logs"];
         put?: never;
@@ -2992,6 +2992,11 @@ export interface components {
                     [key: string]: string | number | boolean;
                 };
                 /**
+                 * @description merged keeps standard output and error in the order of their writing; marked shows which line is which, and keeps their order only where they are written milliseconds apart (on Linux).
+                 * @enum {string}
+                 */
+                stderr?: "merged" | "marked";
+                /**
                  * @description The queue level, which says which executors run the job. By default it follows from timeout: light up to 10m, medium up to 1h, heavy beyond.
                  * @enum {string}
                  */
@@ -3290,6 +3295,11 @@ export interface components {
                     secrets?: {
                         [key: string]: string;
                     };
+                    /**
+                     * @description merged keeps standard output and error in the order of their writing; marked shows which line is which, and keeps their order only where they are written milliseconds apart (on Linux).
+                     * @enum {string}
+                     */
+                    stderr?: "merged" | "marked";
                     /**
                      * @description The queue level, which says which executors run the job. By default it follows from timeout: light up to 10m, medium up to 1h, heavy beyond.
                      * @enum {string}
@@ -4133,6 +4143,12 @@ export interface components {
             secrets?: {
                 [key: string]: string;
             };
+            /**
+             * @description merged keeps standard output and error in the order of their writing; marked shows which line is which, and keeps their order only where they are written milliseconds apart (on Linux).
+             * @default merged
+             * @enum {string}
+             */
+            stderr?: "merged" | "marked";
             /**
              * @description The queue level, which says which executors run the job. By default it follows from timeout: light up to 10m, medium up to 1h, heavy beyond.
              * @enum {string}
@@ -10346,6 +10362,8 @@ export interface operations {
                 tail?: number;
                 /** @description Go on as output comes, until the attempt ends */
                 follow?: boolean;
+                /** @description Before each line its time and stream: 2026-11-27T11:57:21.150Z stderr; what is not known is -. Without ranges and events */
+                timestamps?: boolean;
             };
             header?: {
                 /** @description One range of bytes: 206 with that part */

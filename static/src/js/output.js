@@ -4,9 +4,11 @@
 import { connected, disconnected, refresh, sessionEnded } from "./live.js";
 import { doneBefore } from "./flash.js";
 import { seen, takeFollow } from "./streams.js";
+import { format } from "./zone.js";
 
 const most = 3000; // rows on the page; those far from the reader go, and are fetched again when needed
 const briefly = 1000; // milliseconds of a look at the end where other windows hold all streams
+const lineClock = () => format("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23" });
 const near = 600; // pixels from an edge of the window at which more is fetched
 
 // toLogin is for a request that was led to the login page: the session has ended, and a reload leads there and back.
@@ -26,6 +28,7 @@ class Output {
     this.wrap = this.part.querySelector("[data-wrap]");
     this.toEnd = this.part.querySelector("[data-end]");
     this.progress = this.part.querySelector("[data-progress]");
+    this.times = this.part.querySelector("[data-times]");
     this.complete = "complete" in box.dataset;
     this.take(box.querySelector(".lines"));
     this.atEnd = !("past" in box.dataset); // the last row is the last line
@@ -51,6 +54,24 @@ class Output {
     this.progress?.setAttribute("aria-pressed", String(on));
     this.box.classList.toggle("with-progress", on);
     if (this.sticks) this.bottom();
+  }
+
+  // showTimes shows when each line came, or leaves that out.
+  showTimes(on) {
+    localStorage.setItem("output-times", on ? "yes" : "no");
+    this.times.setAttribute("aria-pressed", String(on));
+    this.box.classList.toggle("with-times", on);
+    this.tell();
+    if (this.sticks) this.bottom();
+  }
+
+  // tell writes the times of lines in the zone of the page, where they are shown.
+  tell(rows = this.rows) {
+    if (!this.box.classList.contains("with-times")) return;
+    for (const time of rows.querySelectorAll("[data-line-time]")) {
+      time.textContent = lineClock().format(new Date(time.dateTime));
+      time.title = time.dateTime;
+    }
   }
 
   // take makes a stretch of lines from the server the window.
@@ -87,6 +108,10 @@ class Output {
       this.wrap.hidden = false;
       this.setWrap(localStorage.getItem("output-wrap") !== "no");
     }
+    if (this.times) {
+      this.showTimes(localStorage.getItem("output-times") === "yes");
+      document.addEventListener("tidewheel:zone", () => this.tell());
+    }
     window.addEventListener("hashchange", () => this.fromAddress());
     this.box.addEventListener("keydown", (event) => this.key(event));
   }
@@ -104,6 +129,7 @@ class Output {
 
   clicked(event) {
     if (event.target.closest("[data-wrap]")) return this.setWrap(this.wrap.getAttribute("aria-pressed") !== "true");
+    if (event.target.closest("[data-times]")) return this.showTimes(this.times.getAttribute("aria-pressed") !== "true");
     if (event.target.closest("[data-end]")) return this.end();
     if (event.target.closest("[data-progress]")) return this.showProgress(this.progress.getAttribute("aria-pressed") !== "true");
     const link = event.target.closest("a");
@@ -139,6 +165,7 @@ class Output {
   }
 
   window() {
+    if (this.times?.hidden && this.rows.querySelector("[data-line-time]")) this.times.hidden = false;
     if (this.progress?.hidden && this.rows.querySelector(".progress-line")) this.progress.hidden = false;
     if (this.rows.childElementCount > 0) this.box.toggleAttribute("data-windowed", this.total > 400);
   }
@@ -183,6 +210,7 @@ class Output {
     connected();
     const holder = document.createElement("template");
     holder.innerHTML = await response.text();
+    this.tell(holder.content);
     return holder.content.firstElementChild;
   }
 
@@ -444,6 +472,7 @@ class Output {
       if (message.skipped) this.rows.replaceChildren();
       const holder = document.createElement("template");
       holder.innerHTML = message.html ?? "";
+      this.tell(holder.content);
       const first = holder.content.firstElementChild;
       const there = first && document.getElementById(first.id);
       if (there) there.replaceWith(first);
