@@ -112,8 +112,8 @@ type outputDocument struct {
 	Tail      []byte `bson:"tail,omitempty"`
 	Chunks    int    `bson:"chunks,omitempty"`
 	Truncated int64  `bson:"truncated,omitempty"`
-	Marks     []byte `bson:"marks,omitempty"`
 	Lost      int64  `bson:"lost,omitempty"`
+	Marks     []byte `bson:"marks,omitempty"`
 }
 
 type progressDocument struct {
