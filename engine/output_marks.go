@@ -18,15 +18,7 @@ const (
 )
 
 // String returns the stream's name, "" for one that is not known.
-func (s OutputStream) String() string {
-	switch s {
-	case StreamStdout:
-		return "stdout"
-	case StreamStderr:
-		return "stderr"
-	}
-	return ""
-}
+func (s OutputStream) String() string { return [...]string{"", "stdout", "stderr"}[s%outputStreams] }
 
 // OutputMark says when a piece of an output was read, and from which stream. The piece begins at its offset and ends at that of the next mark.
 type OutputMark struct {
