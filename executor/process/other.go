@@ -4,9 +4,7 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"syscall"
 	"time"
 
@@ -31,31 +29,10 @@ func pipe() (read, write int, err error) {
 
 func widen(int) {}
 
-// openStreams makes one pipe for both streams: what was printed first cannot be told of two here.
-func openStreams(stdout, _ io.Writer) (s *streams, ends []int, err error) {
-	read, write, err := pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("process: make pipe: %w", err)
-	}
-	_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
-	s = &streams{ready: os.NewFile(uintptr(read), "output")}
-	if s.conn, err = s.ready.SyscallConn(); err == nil {
-		read, err = unix.FcntlInt(uintptr(read), unix.F_DUPFD_CLOEXEC, 0) // the other one is the file's
-	}
-	if err != nil {
-		closeAll(write)
-		s.close()
-		return nil, nil, fmt.Errorf("process: make pipe: %w", err)
-	}
-	s.pipes = []stream{{read, stdout}}
-	return s, []int{write}, nil
-}
+// openApart makes one pipe for both streams: of two it could not be told here which was printed to first.
+func openApart(stdout, _ io.Writer) (*streams, []int, error) { return openStreams(stdout, nil) }
 
-// readable names the one pipe: reading it tells whether there is something.
-func readable(_ int, which []int) (n int, err error) {
-	which[0] = 0
-	return 1, nil
-}
+func readable(int, []int) (int, error) { return 0, nil }
 
 func keepFiles() {}
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -12,15 +13,36 @@ import (
 // streams are the executor's ends of what a program prints. They are read by one goroutine, which waits for all of them at once in
 // the runtime's poller: many programs are silent for long, and none should hold a thread.
 type streams struct {
-	ready *os.File        // becomes readable when one of the pipes does
+	ready *os.File        // the only pipe, or what becomes readable when one of two does
 	conn  syscall.RawConn // of ready
-	pipes []stream        // stdout and, where it is apart, stderr
+	pipes []stream        // one for both streams, or stdout and stderr
 }
 
 // stream is the executor's end of a pipe.
 type stream struct {
-	fd   int // negative: it has ended
+	fd   int  // negative: it has ended
+	own  bool // it is not that of streams.ready, which closes it
 	sink io.Writer
+}
+
+// openStreams makes the pipes of a program, one for both streams where stderr is nil, and returns the ends that it gets as stdout and,
+// where that is apart, stderr. The caller closes those.
+func openStreams(stdout, stderr io.Writer) (s *streams, ends []int, err error) {
+	if stderr != nil {
+		return openApart(stdout, stderr)
+	}
+	read, write, err := pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("process: make pipe: %w", err)
+	}
+	_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
+	s = &streams{ready: os.NewFile(uintptr(read), "output"), pipes: []stream{{fd: read, sink: stdout}}}
+	if s.conn, err = s.ready.SyscallConn(); err != nil {
+		closeAll(write)
+		s.close()
+		return nil, nil, fmt.Errorf("process: make pipe: %w", err)
+	}
+	return s, []int{write}, nil
 }
 
 var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
@@ -31,10 +53,11 @@ func (s *streams) read() error {
 	var failed error
 	err := s.conn.Read(func(ready uintptr) bool {
 		var which [2]int
-		n, err := readable(int(ready), which[:])
-		if err != nil || n == 0 {
-			failed = err
-			return err != nil
+		n := 1 // reading the only one tells whether there is something
+		if len(s.pipes) > 1 {
+			if n, failed = readable(int(ready), which[:]); n <= 0 {
+				return failed != nil
+			}
 		}
 		buffer := buffers.Get().(*[readSize]byte)
 		defer buffers.Put(buffer)
@@ -92,10 +115,10 @@ func (s *stream) pass(buffer []byte) int {
 }
 
 func (s *stream) close() {
-	if s.fd >= 0 {
+	if s.fd >= 0 && s.own {
 		closeAll(s.fd)
-		s.fd = -1
 	}
+	s.fd = -1
 }
 
 func (s *streams) ended() bool {
@@ -108,8 +131,8 @@ func (s *streams) ended() bool {
 }
 
 func (s *streams) close() {
-	_ = s.ready.Close() // it was only read
 	for i := range s.pipes {
 		s.pipes[i].close()
 	}
+	_ = s.ready.Close() // it was only read
 }

@@ -8,21 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openStreams makes the pipes of a program, one for both streams where stderr is nil, and returns the ends that it gets as stdout and,
-// where that is apart, stderr. The caller closes those.
-func openStreams(stdout, stderr io.Writer) (s *streams, ends []int, err error) {
+// openApart makes two pipes, and an epoll instance that the runtime's poller waits for.
+func openApart(stdout, stderr io.Writer) (s *streams, ends []int, err error) {
 	queue, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, nil, fmt.Errorf("process: make epoll: %w", err)
 	}
-	_ = unix.SetNonblock(queue, true) // so that the runtime's poller waits for it
+	_ = unix.SetNonblock(queue, true) // so that the poller takes it
 	s = &streams{ready: os.NewFile(uintptr(queue), "output")}
 	s.conn, err = s.ready.SyscallConn()
-	sinks := []io.Writer{stdout, stderr}
-	if stderr == nil {
-		sinks = sinks[:1]
-	}
-	for i, sink := range sinks {
+	for i, sink := range []io.Writer{stdout, stderr} {
 		var read, write int
 		if err == nil {
 			read, write, err = pipe()
@@ -31,7 +26,7 @@ func openStreams(stdout, stderr io.Writer) (s *streams, ends []int, err error) {
 			break
 		}
 		ends = append(ends, write)
-		s.pipes = append(s.pipes, stream{read, sink})
+		s.pipes = append(s.pipes, stream{read, true, sink})
 		_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
 		err = unix.EpollCtl(queue, unix.EPOLL_CTL_ADD, read, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)})
 	}
