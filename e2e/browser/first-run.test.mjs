@@ -5,6 +5,7 @@ import path from "node:path";
 import { Server } from "./support/server.mjs";
 import { assertCalm, launch, open } from "./support/browser.mjs";
 import { both } from "./support/hands.mjs";
+import { assertAccessible } from "./support/journey.mjs";
 
 both("a newcomer becomes the first admin by the printed link, uploads a program, writes its job and reads its output", async (hand, t) => {
   const server = await new Server().start();
@@ -18,8 +19,10 @@ both("a newcomer becomes the first admin by the printed link, uploads a program,
   await page.goto("/");
   await page.getByRole("heading", { level: 1 }).waitFor();
   assert.match(page.url(), /login/, "nobody comes in without the link");
+  await assertAccessible(page, "the login page");
   await page.goto(server.login);
   await title("Welcome to Tidewheel").waitFor();
+  await assertAccessible(page, "the page of the first admin");
   await hand.type(page.getByLabel("Name", { exact: true }), "ada");
   await hand.type(page.getByLabel("Password, at least 10 characters"), "a password of some words");
   await hand.type(page.getByLabel("Password again"), "a password of some words");

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
-import { site } from "./support/journey.mjs";
+import { assertAccessible, site } from "./support/journey.mjs";
 
 const breaker = "#!/bin/sh\necho 'error: the gauge does not answer' >&2\nexit 3\n";
 const job = (name) => `kind: Job\nname: ${name}\nbinary: breaker\nalerts: {on: [failed], to: [ops]}\n`;
@@ -63,8 +62,7 @@ test("a target is added, tested, told of a failure, and silenced", async () => {
   const message = received.find(({ body }) => body.type === "incident.opened");
   assert.equal(message?.body.data.job, "nightly-report");
   await page.getByRole("region", { name: "Open incidents" }).getByRole("link", { name: "nightly-report" }).waitFor();
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`), []);
+  await assertAccessible(page);
 
   await it.server.apply(job("harbour-totals"));
   await page.goto("/jobs/harbour-totals");

@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import { phone } from "./support/browser.mjs";
 import { both } from "./support/hands.mjs";
-import { site, tabTo } from "./support/journey.mjs";
+import { assertAccessible, site, tabTo } from "./support/journey.mjs";
 import { until } from "./support/server.mjs";
 
 const night = 40; // jobs that all fire at two
@@ -42,11 +41,6 @@ const bar = (page, words) => timeline(page).getByRole("link", { name: words });
 const length = (page) => timeline(page).evaluate((part) => Date.parse(part.dataset.until) - Date.parse(part.dataset.from));
 const from = (page) => timeline(page).evaluate((part) => Date.parse(part.dataset.from));
 const minute = 60_000;
-
-async function assertAccessible(page, what) {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  assert.deepEqual(violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
-}
 
 both("runs of all jobs and DAGs stand in lanes, and a bar leads to its run or wave", async (hand) => {
   for (const [words, address] of [[/^broken: failed; manual,/, () => `/runs/${runs.broken}`], [/^etl, wave 1: succeeded/, () => `/waves/${runs.wave}`]]) {

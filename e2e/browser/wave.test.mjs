@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
 import { phone } from "./support/browser.mjs";
 import { both } from "./support/hands.mjs";
-import { site, tabTo } from "./support/journey.mjs";
+import { assertAccessible, site, tabTo } from "./support/journey.mjs";
 import { until } from "./support/server.mjs";
 
 /** What may pass until a graph of 1,000 tasks is seen, and between two frames while it is moved; in milliseconds. */
@@ -158,8 +157,7 @@ test("on a phone the panel is a sheet, and axe finds nothing in it", async () =>
     const page = await it.open(`/waves/${waves.etl}?task=${encodeURIComponent(`${waves.etl}/task?name=load`)}`, { theme, ...(viewport && { viewport }) });
     await panel(page).getByText("no such table").waitFor();
     if (viewport) assert.equal(Math.round((await panel(page).boundingBox()).width), viewport.width);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
+    await assertAccessible(page);
   }
 });
 
@@ -189,8 +187,7 @@ both("the tasks are a graph, a table and times of one height, and the address re
   await panel(page).getByRole("heading", { name: "zone", exact: true }).waitFor();
   for (const name of ["Gantt", "Table", "Graph"]) {
     await tab(name).click();
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    assert.deepEqual(violations.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
+    await assertAccessible(page, name);
   }
 });
 
@@ -303,8 +300,7 @@ both("the grid shows when waves ran and how long, and a task beside it", async (
   await page.keyboard.press("Escape");
   await panel(page).waitFor({ state: "detached" });
   assert.equal(await cell(/^load in wave 1/).evaluate((node) => node === document.activeElement), true);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
+  await assertAccessible(page);
 });
 
 both("a task that succeeded is run again alone, one that failed with what comes after it, and one item of many", async (hand) => {

@@ -1,5 +1,7 @@
 // What a file of journeys needs: one server and one browser for its tests, and a way to press keys as a person does.
+import assert from "node:assert/strict";
 import { after, afterEach, before } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { Server, artifacts } from "./server.mjs";
@@ -33,6 +35,14 @@ export function site({ args = ["--auth", "off"], prepare } = {}) {
     return page;
   };
   return it;
+}
+
+/** Lets axe look at the page as it is. */
+export async function assertAccessible(page, what = "the page") {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+    .analyze();
+  assert.deepEqual(violations.map((v) => `${what}: ${v.id}: ${v.help}: ${v.nodes.map((n) => n.html).join("\n")}`), []);
 }
 
 /** Keeps what a page showed when its test failed. */
