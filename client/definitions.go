@@ -18,8 +18,10 @@ const (
 // DefinitionFilter selects jobs or DAGs.
 type DefinitionFilter struct {
 	Text  string // in the name
+	Label string // key or key=value
 	State string // "paused" or "failing"; of jobs also "late", of DAGs "running"
 	Tier  string // of jobs only
+	Order string // "name", "next", "last" or "failures"; "" is by name
 	Page
 }
 
@@ -36,7 +38,9 @@ func (c *Client) DAGs(ctx context.Context, filter DefinitionFilter) (wire.List[w
 func list[V any](ctx context.Context, c *Client, at string, filter *DefinitionFilter) (wire.List[V], error) {
 	query := filter.query()
 	set(query, "q", filter.Text)
+	set(query, "label", filter.Label)
 	set(query, "state", filter.State)
+	set(query, "order", filter.Order)
 	set(query, "tier", filter.Tier)
 	return ask[wire.List[V]](ctx, c, call{method: http.MethodGet, path: at, query: query})
 }

@@ -13,6 +13,7 @@ type WaveFilter struct {
 	DAG      string
 	Statuses []string
 	Since    time.Time
+	Until    time.Time
 	Page
 }
 
@@ -24,6 +25,7 @@ func (c *Client) Waves(ctx context.Context, filter WaveFilter) (wire.List[wire.W
 		query.Add("status", status)
 	}
 	setTime(query, "since", filter.Since)
+	setTime(query, "until", filter.Until)
 	return ask[wire.List[wire.Wave]](ctx, c, call{method: http.MethodGet, path: prefix + "/waves", query: query})
 }
 

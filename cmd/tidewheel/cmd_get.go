@@ -19,9 +19,10 @@ const defaultLimit = 50
 
 // getFlags are the filters of `tidewheel get`.
 type getFlags struct {
-	statuses                          []string
-	job, dag, tier, user, text, since string
-	limit                             int
+	statuses                                              []string
+	job, dag, task, tier, user, text, label, since, until string
+	order                                                 string
+	limit                                                 int
 }
 
 // getKinds are what `tidewheel get` lists, with what else they are called.
@@ -51,6 +52,7 @@ func (c *cli) getCommand() *cobra.Command {
 		Short: "List jobs, DAGs, runs, waves, programs, executors, engines, queues or dead letters",
 		Example: `  tidewheel get jobs
   tidewheel get jobs --status failing
+  tidewheel get jobs --label team=finance --order next
   tidewheel get runs --job nightly-report --status failed,dead --since 24h
   tidewheel get waves --dag etl --status failed
   tidewheel get job nightly-report -o yaml > nightly-report.yaml
@@ -77,14 +79,19 @@ func (c *cli) getCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses; jobs that are paused, failing or late; DAGs that are paused, failing or running")
 	cmd.Flags().StringVar(&flags.job, "job", "", "runs or dead letters of this job")
 	cmd.Flags().StringVar(&flags.dag, "dag", "", "runs or waves of this DAG")
+	cmd.Flags().StringVar(&flags.task, "task", "", "with --dag: runs of this task")
+	cmd.Flags().StringVar(&flags.label, "label", "", "jobs or DAGs with this label: key or key=value")
+	cmd.Flags().StringVar(&flags.order, "order", "", "jobs or DAGs by name, next (slot), last (run) or failures (default name)")
 	cmd.Flags().StringVar(&flags.tier, "tier", "", "jobs or runs of this tier")
 	cmd.Flags().StringVar(&flags.user, "by", "", "runs triggered by this user")
 	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "jobs, DAGs or runs with this text in the name")
 	cmd.Flags().StringVar(&flags.since, "since", "", "runs or waves made since then: 24h, 7d or a time")
+	cmd.Flags().StringVar(&flags.until, "until", "", "runs or waves made before then: 24h, 7d or a time")
 	cmd.Flags().IntVar(&flags.limit, "limit", defaultLimit, "how many at most")
 	c.completeFlag(cmd, "job", namedJob)
 	c.completeFlag(cmd, "dag", namedDAG)
 	_ = cmd.RegisterFlagCompletionFunc("status", completeStatuses)
+	_ = cmd.RegisterFlagCompletionFunc("order", cobra.FixedCompletions(definitionOrders, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{"light", "medium", "heavy"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -125,7 +132,10 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	if err != nil {
 		return err
 	}
-	filter := client.DefinitionFilter{Text: flags.text, State: state, Tier: flags.tier}
+	if flags.order != "" && !slices.Contains(definitionOrders, flags.order) {
+		return usage("--order: %q is no order: use one of %v", flags.order, definitionOrders)
+	}
+	filter := client.DefinitionFilter{Text: flags.text, Label: flags.label, State: state, Tier: flags.tier, Order: flags.order}
 	narrowed := filter != client.DefinitionFilter{}
 	switch kind {
 	case "jobs":
@@ -163,9 +173,9 @@ func (c *cli) listRuns(ctx context.Context, flags getFlags) error {
 	if err := flags.runStatuses(); err != nil {
 		return err
 	}
-	since, err := parseSince(flags.since, c.now())
+	since, until, err := flags.span(c.now())
 	if err != nil {
-		return usage("--since: %w", err)
+		return err
 	}
 	api, err := c.client()
 	if err != nil {
@@ -173,7 +183,8 @@ func (c *cli) listRuns(ctx context.Context, flags getFlags) error {
 	}
 	runs, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Run], error) {
 		return api.Runs(ctx, client.RunFilter{
-			Job: flags.job, DAG: flags.dag, Statuses: flags.statuses, Tier: flags.tier, By: flags.user, Since: since, Text: flags.text, Page: page,
+			Job: flags.job, DAG: flags.dag, Task: flags.task, Statuses: flags.statuses, Tier: flags.tier, By: flags.user, Since: since, Until: until,
+			Text: flags.text, Page: page,
 		})
 	})
 	if err != nil {
@@ -191,16 +202,16 @@ func (c *cli) listWaves(ctx context.Context, flags getFlags) error {
 	if err := flags.runStatuses(); err != nil {
 		return err
 	}
-	since, err := parseSince(flags.since, c.now())
+	since, until, err := flags.span(c.now())
 	if err != nil {
-		return usage("--since: %w", err)
+		return err
 	}
 	api, err := c.client()
 	if err != nil {
 		return err
 	}
 	waves, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Wave], error) {
-		return api.Waves(ctx, client.WaveFilter{DAG: flags.dag, Statuses: flags.statuses, Since: since, Page: page})
+		return api.Waves(ctx, client.WaveFilter{DAG: flags.dag, Statuses: flags.statuses, Since: since, Until: until, Page: page})
 	})
 	if err != nil && !absent(err) {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +17,10 @@ import (
 // getFilters are the flags that narrow each list. Another one is refused: a list that ignores a filter would be taken
 // for what the filter leaves.
 var getFilters = map[string][]string{
-	"jobs":         {"status", "tier", "search", "limit"},
-	"dags":         {"status", "search", "limit"},
-	"runs":         {"status", "job", "dag", "tier", "by", "search", "since", "limit"},
-	"waves":        {"status", "dag", "since", "limit"},
+	"jobs":         {"status", "tier", "label", "search", "order", "limit"},
+	"dags":         {"status", "label", "search", "order", "limit"},
+	"runs":         {"status", "job", "dag", "task", "tier", "by", "search", "since", "until", "limit"},
+	"waves":        {"status", "dag", "since", "until", "limit"},
 	"binaries":     {"limit"},
 	"executors":    {},
 	"engines":      {},
@@ -29,7 +30,7 @@ var getFilters = map[string][]string{
 
 // checkFilters refuses flags that a list, or a look at one thing, does not know.
 func checkFilters(cmd *cobra.Command, kind string, one bool) error {
-	for _, name := range []string{"status", "job", "dag", "tier", "by", "search", "since", "limit"} {
+	for _, name := range []string{"status", "job", "dag", "task", "tier", "by", "label", "search", "order", "since", "until", "limit"} {
 		switch known := getFilters[kind]; {
 		case !cmd.Flags().Changed(name):
 		case one:
@@ -41,6 +42,23 @@ func checkFilters(cmd *cobra.Command, kind string, one bool) error {
 		}
 	}
 	return nil
+}
+
+// definitionOrders are what lists of jobs and DAGs can be ordered by.
+var definitionOrders = []string{"name", "next", "last", "failures"}
+
+// span reads --since and --until.
+func (f *getFlags) span(now time.Time) (since, until time.Time, err error) {
+	if since, err = parseSince(f.since, now); err != nil {
+		return since, until, usage("--since: %w", err)
+	}
+	if until, err = parseSince(f.until, now); err != nil {
+		return since, until, usage("--until: %w", err)
+	}
+	if f.task != "" && f.dag == "" {
+		return since, until, usage("--task is that of a DAG: add --dag")
+	}
+	return since, until, nil
 }
 
 // definitionStates are the --status of jobs and of DAGs, which have states of their own: a job is failing when its last run

@@ -59,6 +59,24 @@ func TestListsOfJobsAndDAGsAreNarrowedByStatus(t *testing.T) {
 	if jobs := decode[wire.List[wire.Job]](t, s.must("get", "jobs", "--tier", "heavy", "-o", "json")).Items; len(jobs) != 1 || jobs[0].Name != "bad" {
 		t.Errorf("get jobs --tier heavy lists %v", jobs)
 	}
+	s.must("label", "job", "good", "team=quay")
+	s.must("label", "dag", "quay", "team=quay")
+	for _, call := range [][]string{{"good", "jobs", "--label", "team=quay"}, {"good", "jobs", "--label", "team"}, {"", "jobs", "--label", "team=none"},
+		{"bad", "jobs", "--order", "failures"}, {"quay", "dags", "--label", "team"}} {
+		var names []string
+		for _, one := range decode[wire.List[wire.Job]](t, s.must(append([]string{"get", "-o", "json"}, call[1:]...)...)).Items {
+			names = append(names, one.Name)
+		}
+		if got := strings.Join(names, " "); got != call[0] {
+			t.Errorf("get %v lists %q, not %q", call[1:], got, call[0])
+		}
+	}
+	s.refused(exitRefused, "write key or key=value", "get", "jobs", "--label", "=quay")
+	for _, call := range [][]string{{"get", "runs", "--until", "1h"}, {"get", "waves", "--until", "1h"}, {"get", "runs", "--dag", "harbour", "--task", "none"}} {
+		if all := decode[wire.List[wire.Run]](t, s.must(append(call, "-o", "json")...)).Items; len(all) > 0 {
+			t.Errorf("%v lists %v", call, all)
+		}
+	}
 	for status, want := range map[string]string{"paused": "quay", "failed": "harbour", "failing": "harbour", "running": ""} {
 		var names []string
 		for _, dag := range decode[wire.List[wire.DAG]](t, s.must("get", "dags", "--status", status, "-o", "json")).Items {

@@ -43,13 +43,34 @@ func (c *cli) which(ctx context.Context, api *client.Client, word string) (named
 	}
 	switch {
 	case noJob != nil && noDAG != nil:
-		return "", "", &refusedError{fmt.Sprintf("there is no job and no DAG %q", word)}
+		return "", "", &refusedError{fmt.Sprintf("there is no job and no DAG %q%s", word, similarDefinition(ctx, api, word))}
 	case noJob == nil && noDAG == nil:
 		return "", "", usage("%q is both a job and a DAG: write job/%[1]s or dag/%[1]s", word)
 	case noDAG == nil:
 		return namedDAG, word, nil
 	}
 	return namedJob, word, nil
+}
+
+// similarDefinition names the job or DAG that was perhaps meant, of the first 500 of each.
+func similarDefinition(ctx context.Context, api *client.Client, word string) string {
+	filter := client.DefinitionFilter{Page: client.Page{Limit: 500}}
+	jobs, noJobs := api.Jobs(ctx, filter)
+	dags, noDAGs := api.DAGs(ctx, filter)
+	if noJobs != nil || noDAGs != nil {
+		return "" // it would help, and is not what was asked for
+	}
+	var names []string
+	for i := range jobs.Items {
+		names = append(names, jobs.Items[i].Name)
+	}
+	for i := range dags.Items {
+		names = append(names, dags.Items[i].Name)
+	}
+	if similar := nearest(word, names); similar != "" {
+		return ": did you mean " + similar + "?"
+	}
+	return ""
 }
 
 func absent(err error) bool {

@@ -47,6 +47,7 @@ func TestNameAloneIsEnoughWhereItIsClear(t *testing.T) {
 		}
 	}
 	s.refused(exitRefused, `there is no job and no DAG "nothing"`, "pause", "hello", "nothing")
+	s.refused(exitRefused, `there is no job and no DAG "helo": did you mean hello?`, "pause", "helo")
 	if out := s.must("get", "job", "hello"); strings.Contains(out, "paused") {
 		t.Errorf("the first of two names was paused though the second is wrong: %s", out)
 	}

@@ -15,6 +15,11 @@ const suggestionDistance = 2
 func suggestion(cmd *cobra.Command, word string) string {
 	var names []string
 	for _, child := range cmd.Commands() {
+		for _, below := range child.Commands() { // `tidewheel push`
+			if below.IsAvailableCommand() && below.Name() == strings.ToLower(word) {
+				return ": did you mean `" + below.CommandPath() + "`?"
+			}
+		}
 		if child.IsAvailableCommand() {
 			names = append(append(names, child.Name()), child.Aliases...)
 		}

@@ -11,6 +11,7 @@ func TestWhatIsMisspelledIsSuggested(t *testing.T) {
 		{"did you mean `tidewheel pause`?", []string{"puase", "job", "x"}},
 		{"did you mean `tidewheel cancel`?", []string{"cnacel", "x"}},
 		{"did you mean `tidewheel binary push`?", []string{"binary", "psuh", "x", "y"}},
+		{"did you mean `tidewheel binary push`?", []string{"push", "x", "y"}},
 		{"did you mean --job?", []string{"get", "runs", "--jobb", "x"}},
 		{"did you mean --status?", []string{"get", "runs", "-status", "failed"}},
 		{"did you mean --namespace?", []string{"get", "runs", "--namepsace", "x"}},
