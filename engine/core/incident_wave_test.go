@@ -170,3 +170,23 @@ func TestTaskThatIsGoneHasNoIncident(t *testing.T) {
 		t.Errorf("left: %v", slices.Collect(maps.Keys(b.incidents)))
 	}
 }
+
+// Slots of a root that an outage has passed over are an incident of the DAG, until a slot of it fires again.
+func TestMissedSlotsOfARootEndWhenASlotFires(t *testing.T) {
+	b := newAlertWaves(t, nil, nil)
+	d := alertDAG(recovering(spec.AlertMissed), nil)
+	d.CatchUp = spec.CatchUp{Policy: spec.CatchUpNone}
+	b.defineDAG(d)
+	b.until(time.Minute + 5*time.Second)
+	b.wantNotified("")
+	b.away(10*time.Minute + 30*time.Second)
+	i := b.incidents[engine.IncidentID(waveUID, "", spec.AlertMissed)]
+	if b.wantNotified("missed begins"); i.Count < 2 || !i.Slot.Equal(b.dag.CreatedAt.Add(10*time.Minute)) {
+		t.Errorf("%+v", i)
+	}
+	b.until(11*time.Minute + 5*time.Second)
+	b.wantNotified("missed ends")
+	if len(b.incidents) != 0 {
+		t.Errorf("left: %v", slices.Collect(maps.Keys(b.incidents)))
+	}
+}
