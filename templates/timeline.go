@@ -91,6 +91,7 @@ type LanePart struct {
 type LanePlanned struct {
 	At, Until time.Time
 	Words     string
+	Many      bool // slots that are too near each other to be drawn apart
 }
 
 func (l Lane) href() string {

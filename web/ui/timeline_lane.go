@@ -70,6 +70,7 @@ func (d *laneDrawing) planned(lane *service.Lane) (marks []templates.LanePlanned
 		}
 		mark := templates.LanePlanned{At: slots[first], Until: slots[last].Add(lane.Takes), Words: lane.Name + ": planned for " + d.zone.Words(slots[first])}
 		if n := last - first + 1; n > 1 {
+			mark.Many = true
 			mark.Words = fmt.Sprintf("%s: %d slots, %s", lane.Name, n, d.zone.Span(slots[first], slots[last]))
 		} else if lane.Takes > 0 {
 			mark.Words += "; takes " + templates.Span(lane.Takes)
@@ -79,20 +80,23 @@ func (d *laneDrawing) planned(lane *service.Lane) (marks []templates.LanePlanned
 	}
 	if lane.More { // it goes on like that
 		end := slots[len(slots)-1]
-		marks = append(marks, templates.LanePlanned{At: end, Until: d.window.Until, Words: lane.Name + ": more slots, until " + d.zone.Words(d.window.Until)})
+		marks = append(marks, templates.LanePlanned{At: end, Until: d.window.Until, Many: true, Words: lane.Name + ": more slots, until " + d.zone.Words(d.window.Until)})
 	}
 	return marks
 }
 
-// spread says how near each other planned slots are drawn apart: the more lanes there are, the farther.
+// spread says how near each other planned slots are drawn apart: where there are too many, the farther the more lanes there are.
 func (d *laneDrawing) spread(lanes []service.Lane) {
-	with := 0
+	with, all := 0, 0
 	for i := range lanes {
-		if len(lanes[i].Planned) > 0 {
-			with++
+		if n := len(lanes[i].Planned); n > 0 {
+			with, all = with+1, all+n
 		}
 	}
-	part := max(nearBars, float64(with)/plannedMarks)
+	part := nearBars
+	if all > plannedMarks {
+		part = max(part, float64(with)/plannedMarks)
+	}
 	d.apart = time.Duration(float64(d.window.Until.Sub(d.window.From)) * part)
 }
 
