@@ -30,7 +30,7 @@ func tidesChart(t Tides) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"tides\" data-tides>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"tides\" data-tides data-zone-drawn>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -17,6 +17,7 @@ test("a DAG is paused and resumed, and a program leads to a new job", async () =
   const page = await it.open("/");
   await page.waitForLoadState();
   const ask = async (words, option) => {
+    await page.waitForLoadState(); // of the page that the last command led to
     await page.keyboard.press("Control+k");
     const palette = page.getByRole("dialog", { name: "Search and commands" });
     await palette.getByRole("combobox").waitFor();

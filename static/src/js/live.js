@@ -92,7 +92,6 @@ export function startLive() {
       refresh();
     }
   });
-  document.addEventListener("tidewheel:zone", refresh);
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (!live(event)) return;
     const byClock = event.detail.requestConfig?.triggeringEvent?.type !== "refresh";

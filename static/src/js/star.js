@@ -11,7 +11,7 @@ async function press(button) {
   };
   show(on);
   const answer = await fetch(button.getAttribute("formaction") ?? button.form.getAttribute("action"), {
-    method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ favourite: on ? "on" : "off" }),
+    method: "POST", keepalive: true, headers: { Accept: "application/json" }, body: new URLSearchParams({ favourite: on ? "on" : "off" }),
   }).catch(() => null);
   if (!answer?.ok) {
     show(!on);

@@ -102,7 +102,11 @@ function choose(form, chosen) {
 // of a calendar, by the server.
 function tellPage() {
   document.dispatchEvent(new Event("tidewheel:zone"));
-  if (document.querySelector("[data-zone-drawn]") && document.cookie.includes(`${cookie}=`)) location.reload();
+  for (const drawn of document.querySelectorAll("[data-zone-drawn]")) {
+    const part = drawn.closest("[data-live]");
+    if (part) part.dispatchEvent(new Event("refresh"));
+    else if (document.cookie.includes(`${cookie}=`)) return location.reload();
+  }
 }
 
 export function startZone() {
