@@ -20,7 +20,8 @@ const (
 // String returns the stream's name, "" for one that is not known.
 func (s OutputStream) String() string { return [...]string{"", "stdout", "stderr"}[s%outputStreams] }
 
-// OutputMark says when a piece of an output was read, and from which stream. The piece begins at its offset and ends at that of the next mark.
+// OutputMark says when a piece of an output was read, and from which stream. The piece begins at Offset and ends at that of the
+// next mark.
 type OutputMark struct {
 	Offset int64
 	At     time.Time // in whole milliseconds

@@ -62,7 +62,7 @@ error says so. With --since or --until, --search looks through all runs of a job
 				return c.searchLog(cmd.Context(), api, run, client.LogSearch{Attempt: attempt, Text: text})
 			}
 			if follow {
-				return c.followStamped(cmd.Context(), api, run, attempt, c.out, timestamps)
+				return c.follow(cmd.Context(), api, run, attempt, c.out, timestamps)
 			}
 			return c.copyLog(cmd.Context(), api, run, client.LogOptions{Attempt: attempt, Tail: tail, Timestamps: timestamps}, file)
 		},
@@ -282,12 +282,7 @@ func (c *cli) sayCut(ctx context.Context, api *client.Client, id string, n int) 
 
 // follow prints an attempt's output until the attempt has ended. When the connection breaks it continues from where it
 // was, so that nothing is lost or printed twice.
-func (c *cli) follow(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer) error {
-	return c.followStamped(ctx, api, run, attempt, w, false)
-}
-
-// followStamped is follow with the time and stream before each line, where that is asked for.
-func (c *cli) followStamped(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer, timestamps bool) error {
+func (c *cli) follow(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer, timestamps bool) error {
 	copied := io.Copy
 	if timestamps {
 		copied = copyStamped

@@ -135,7 +135,7 @@ func (c *cli) await(ctx context.Context, api *client.Client, run wire.Run, attem
 			if attempt > 1 {
 				fmt.Fprintf(c.err, "Attempt %d.\n", attempt)
 			}
-			if err := c.follow(ctx, api, run.ID, attempt, output); err != nil {
+			if err := c.follow(ctx, api, run.ID, attempt, output, false); err != nil {
 				return err
 			}
 		} else if err := pause(ctx, awaitEvery); err != nil {

@@ -29,7 +29,7 @@ func pipe() (read, write int, err error) {
 
 func widen(int) {}
 
-// openApart makes one pipe for both streams: of two it could not be told here which was printed to first.
+// openApart makes one pipe for both streams: of two pipes, this system does not say which had output first.
 func openApart(stdout, _ io.Writer) (*streams, []int, error) { return openStreams(stdout, nil) }
 
 func readable(int, []int) (int, error) { return 0, nil }

@@ -93,7 +93,7 @@ func start(t testing.TB, host *process.Host, script string, change ...func(*proc
 	return &job{running, folder, output}
 }
 
-// What a program prints to its two streams is told apart where that is asked for, and in order where it is not.
+// With two writers each stream goes to its own; with one, both go to it in the order of writing.
 func TestStreamsAreApartOrInOrder(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells which of two pipes was first")

@@ -53,7 +53,7 @@ func (s *streams) read() error {
 	var failed error
 	err := s.conn.Read(func(ready uintptr) bool {
 		var which [2]int
-		n := 1 // reading the only one tells whether there is something
+		n := 1 // a single pipe is read at once: EAGAIN says that it is empty
 		if len(s.pipes) > 1 {
 			if n, failed = readable(int(ready), which[:]); n <= 0 {
 				return failed != nil
