@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/mailru/easyjson"
 	"github.com/mailru/easyjson/buffer"
@@ -19,17 +20,12 @@ import (
 // that these are written and read by generated code (ADR 42). An unknown field is skipped: a node of a later version may
 // have written it.
 
-var errPiece = errors.New("a piece of it is no JSON")
+var errPiece = errors.New("a piece of it cannot be in JSON")
 
 // encodeTask appends a task to b.
 func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
-	if !isJSON(t.Payload) || !isJSON(t.ItemValue) || !isNumber(t.Limits.CPU) {
+	if !isTask(t) {
 		return nil, fmt.Errorf("encode task: %w", errPiece)
-	}
-	for i := range t.Inputs {
-		if !isJSON(t.Inputs[i].Outputs) {
-			return nil, fmt.Errorf("encode task: %w", errPiece)
-		}
 	}
 	b, err := encode(b, (*taskMessage)(t))
 	return b, wrap("encode task", err)
@@ -37,7 +33,7 @@ func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
 
 // encodeResult appends a result to b.
 func encodeResult(b []byte, r *engine.Result) ([]byte, error) {
-	if r.Progress != nil && !isNumber(r.Progress.Fraction) || r.Finish != nil && !isJSON(r.Finish.Outputs) {
+	if !isResult(r) {
 		return nil, fmt.Errorf("encode result: %w", errPiece)
 	}
 	b, err := encode(b, (*resultMessage)(r))
@@ -56,20 +52,46 @@ func encode(b []byte, message easyjson.Marshaler) ([]byte, error) {
 	return w.BuildBytes()
 }
 
-// isJSON and isNumber hold back what the generated code would write as it is, and no node could read.
+// isTask and isResult hold back what the generated code would write, or read, and JSON does not have: it takes every number,
+// text and time of a payload as it stands.
+
+func isTask(t *engine.Task) bool {
+	for i := range t.Inputs {
+		if !isJSON(t.Inputs[i].Outputs) {
+			return false
+		}
+	}
+	return isJSON(t.Payload) && isJSON(t.ItemValue) && isNumber(t.Limits.CPU) && isTime(t.Slot) && isTime(t.QueuedAt)
+}
+
+func isResult(r *engine.Result) bool {
+	if f := r.Finish; f != nil && !(isJSON(f.Outputs) && isTime(f.FetchedAt) && isTime(f.StartedAt) && isTime(f.FinishedAt)) {
+		return false
+	}
+	return isTime(r.At) && (r.Progress == nil || isNumber(r.Progress.Fraction))
+}
 
 func isJSON(piece json.RawMessage) bool { return len(piece) == 0 || json.Valid(piece) }
 
 func isNumber(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
+func isTime(t time.Time) bool {
+	_, offset := t.Zone()
+	return t.Year() >= 0 && t.Year() <= 9999 && offset > -24*3600 && offset < 24*3600
+}
+
 func decodeTask(data []byte) (task engine.Task, err error) {
-	err = decode(data, (*taskMessage)(&task))
+	if err = decode(data, (*taskMessage)(&task)); err == nil && !isTask(&task) {
+		err = errPiece
+	}
 	return task, err
 }
 
 // decodeResult does not set Sequence.
 func decodeResult(data []byte) (result engine.Result, err error) {
-	err = decode(data, (*resultMessage)(&result))
+	if err = decode(data, (*resultMessage)(&result)); err == nil && !isResult(&result) {
+		err = errPiece
+	}
 	return result, err
 }
 

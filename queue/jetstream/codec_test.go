@@ -187,18 +187,7 @@ func TestCodecRefusesDamage(t *testing.T) {
 	}
 }
 
-func TestCodecErrors(t *testing.T) {
-	t.Parallel()
-	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
-	if _, err := encodeTask(nil, &engine.Task{QueuedAt: far}); err == nil {
-		t.Error("a time that JSON cannot hold was encoded")
-	}
-	if _, err := encodeResult(nil, &engine.Result{Finish: &engine.Finish{FinishedAt: far}}); err == nil {
-		t.Error("a time that JSON cannot hold was encoded")
-	}
-}
-
-// TestCodecWritesNothingUnreadable spoils each piece of JSON, and each number with a fraction, that there is: the error
+// TestCodecWritesNothingUnreadable spoils each piece of JSON, each number with a fraction and each time that there is: the error
 // comes where the message is written, and not where it is too late to act on it.
 func TestCodecWritesNothingUnreadable(t *testing.T) {
 	t.Parallel()
@@ -243,6 +232,11 @@ func spoil(t *testing.T, name string, v reflect.Value, encode func() error) {
 		}
 		return
 	case *time.Time:
+		for _, when := range []time.Time{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), at.In(time.FixedZone("", 24*3600)), at.In(time.FixedZone("", -24*3600))} {
+			if *at = when; encode() == nil {
+				t.Errorf("%s was encoded with %v", name, when)
+			}
+		}
 		return
 	}
 	switch v.Kind() {
@@ -270,7 +264,10 @@ func FuzzDecode(f *testing.F) {
 		`{"limits":{"memory":"1 MiB","cpu":0.5}}`, `{"slot":"2026-01-02T03:04:05.678Z"}`, `{"slot":"2026-01-02"}`, `{"slot":""}`, `{"at":"2026-01-02T03:04:05+01:00"}`,
 		`{"finish":{"status":"failed","exit_code":1,"no_retry":true,"handed_back":false,"usage":{"cpu":1},"output":{"size":1,"tail":"aGk="}}}`,
 		`{"finish":{"status":""}}`, `{"finish":{"status":"x"}}`, `{"finish":{},"finish":{"signal":"9"}}`, `{"finish":{"output":{"tail":"a"}}}`,
-		`{"finish":{"output":{"tail":""}}}`, `{"finish":{"no_retry":truex}}`, `{"kind":"other","progress":{"fraction":0.5}}`, `null`, `[]`, `{"a":1}`, `{,}`, `{"run":"a",}`,
+		`{"finish":{"output":{"tail":""}}}`, `{"finish":{"no_retry":truex}}`,
+		`{"payload":01}`, `{"payload":-}`, `{"payload":1.}`, `{"payload":"\x"}`, `{"slot":"2026-01-02T03:04:05+24:00"}`, `{"at":"2026-01-02T03:04:05-24:00"}`,
+		`{"finish":{"started_at":"2026-01-02T03:04:05+24:00","outputs":{"a":01}}}`, `{"inputs":[{"outputs":-}]}`, `{"item_value":1e}`,
+		`{"kind":"other","progress":{"fraction":0.5}}`, `null`, `[]`, `{"a":1}`, `{,}`, `{"run":"a",}`,
 	} {
 		f.Add([]byte(seed))
 	}
