@@ -20,7 +20,7 @@ import (
 // that these are written and read by generated code (ADR 42). An unknown field is skipped: a node of a later version may
 // have written it.
 
-var errPiece = errors.New("a piece of it cannot be in JSON")
+var errPiece = errors.New("it has a value that JSON cannot hold")
 
 // encodeTask appends a task to b.
 func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
@@ -52,8 +52,8 @@ func encode(b []byte, message easyjson.Marshaler) ([]byte, error) {
 	return w.BuildBytes()
 }
 
-// isTask and isResult hold back what the generated code would write, or read, and JSON does not have: it takes every number,
-// text and time of a payload as it stands.
+// isTask and isResult report whether JSON can hold all fields. The generated code does not check: it writes NaN, reads 01, and
+// accepts times that it cannot write again.
 
 func isTask(t *engine.Task) bool {
 	for i := range t.Inputs {

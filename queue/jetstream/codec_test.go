@@ -232,7 +232,8 @@ func spoil(t *testing.T, name string, v reflect.Value, encode func() error) {
 		}
 		return
 	case *time.Time:
-		for _, when := range []time.Time{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), at.In(time.FixedZone("", 24*3600)), at.In(time.FixedZone("", -24*3600))} {
+		east, west := time.FixedZone("", 24*3600), time.FixedZone("", -24*3600)
+		for _, when := range []time.Time{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), at.In(east), at.In(west)} {
 			if *at = when; encode() == nil {
 				t.Errorf("%s was encoded with %v", name, when)
 			}
@@ -265,7 +266,8 @@ func FuzzDecode(f *testing.F) {
 		`{"finish":{"status":"failed","exit_code":1,"no_retry":true,"handed_back":false,"usage":{"cpu":1},"output":{"size":1,"tail":"aGk="}}}`,
 		`{"finish":{"status":""}}`, `{"finish":{"status":"x"}}`, `{"finish":{},"finish":{"signal":"9"}}`, `{"finish":{"output":{"tail":"a"}}}`,
 		`{"finish":{"output":{"tail":""}}}`, `{"finish":{"no_retry":truex}}`,
-		`{"payload":01}`, `{"payload":-}`, `{"payload":1.}`, `{"payload":"\x"}`, `{"slot":"2026-01-02T03:04:05+24:00"}`, `{"at":"2026-01-02T03:04:05-24:00"}`,
+		`{"payload":01}`, `{"payload":-}`, `{"payload":1.}`, `{"payload":"\x"}`,
+		`{"slot":"2026-01-02T03:04:05+24:00"}`, `{"at":"2026-01-02T03:04:05-24:00"}`,
 		`{"finish":{"started_at":"2026-01-02T03:04:05+24:00","outputs":{"a":01}}}`, `{"inputs":[{"outputs":-}]}`, `{"item_value":1e}`,
 		`{"kind":"other","progress":{"fraction":0.5}}`, `null`, `[]`, `{"a":1}`, `{,}`, `{"run":"a",}`,
 	} {

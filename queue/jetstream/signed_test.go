@@ -164,7 +164,7 @@ func TestTaskThatNoEngineSignedAsItIsDoesNotRun(t *testing.T) {
 			tick := time.NewTicker(20 * time.Millisecond)
 			defer tick.Stop()
 			times := 0
-			for gone := false; !gone || times == 0; { // it is gone a moment before that is told
+			for gone := false; !gone || times == 0; { // the task is removed before its handler sends the error
 				select {
 				case err := <-errs:
 					times++
