@@ -89,27 +89,3 @@ func (s *Store) GetArtifactRange(ctx context.Context, run string, attempt int, n
 	}
 	return reader, nil
 }
-
-// DeleteArtifacts removes the artifacts of all attempts of a run, and returns how many bytes they had; none is no error.
-func (s *Store) DeleteArtifacts(ctx context.Context, run string) (bytes int64, err error) {
-	if err := checkRun(run); err != nil {
-		return 0, err
-	}
-	folder := s.prefix + artifactsFolder + run + "/"
-	var keys []string
-	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &folder})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return 0, explain("list artifacts of "+run, err)
-		}
-		for _, found := range page.Contents {
-			keys = append(keys, aws.ToString(found.Key))
-			bytes += aws.ToInt64(found.Size)
-		}
-	}
-	if err := s.removeAll(ctx, keys); err != nil {
-		return 0, err
-	}
-	return bytes, nil
-}

@@ -2,12 +2,10 @@ package blob
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"strings"
 	"testing"
-	"time"
 )
 
 func section(data []byte) *io.SectionReader {
@@ -92,33 +90,5 @@ func TestArtifactsThatAreNotThereOrDamaged(t *testing.T) {
 	short := io.NewSectionReader(strings.NewReader("shor"), 0, 5)
 	if _, err := store.PutArtifact(t.Context(), "run", 1, "cut", short); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a file that shrinks: %v", err)
-	}
-}
-
-func TestSweepArtifactsTakesThoseOfRunsThatAreGone(t *testing.T) {
-	store := openStore(t)
-	for _, run := range []string{"gone", "here"} {
-		putArtifact(t, store, run, 1, "lost/before/its/report", []byte("x"))
-		putArtifact(t, store, run, 2, "a", []byte("x"))
-	}
-	writer := newLog(t, store, "gone")
-	closeLog(t, writer) // which is another's to sweep
-	known := func(context.Context, []string) (map[string]bool, error) { return map[string]bool{"here": true}, nil }
-	if n, err := store.SweepArtifacts(t.Context(), time.Now().Add(-time.Hour), known); n != 0 || err != nil {
-		t.Fatalf("of artifacts that were just stored it swept %d, %v", n, err)
-	}
-	before, _ := keys(t, store)
-	if n, err := store.SweepArtifacts(t.Context(), time.Now().Add(time.Hour), known); n != 1 || err != nil {
-		t.Fatalf("it swept %d, %v, want one", n, err)
-	}
-	after, _ := keys(t, store)
-	if len(after) != len(before)-2 || strings.Contains(strings.Join(after, " "), "artifacts/gone") {
-		t.Errorf("left are %v", after)
-	}
-	if n, err := store.DeleteArtifacts(t.Context(), "here"); n != 2 || err != nil {
-		t.Fatalf("it removed %d bytes, %v, want 2", n, err)
-	}
-	if n, err := store.DeleteArtifacts(t.Context(), "here"); n != 0 || err != nil {
-		t.Errorf("when there are none: %d, %v", n, err)
 	}
 }

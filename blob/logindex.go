@@ -3,13 +3,8 @@ package blob
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sort"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"golang.org/x/sync/errgroup"
 )
 
 // LogChunkSize is the size of every chunk of a log but the last, in bytes. It
@@ -20,7 +15,6 @@ const (
 	logsFolder     = "logs/"
 	logIndexName   = "index.json"
 	logIndexFormat = 1
-	deletesAtOnce  = 8
 )
 
 // logIndex locates the lines of a log. A line ends after each \n; bytes
@@ -109,45 +103,4 @@ func (s *Store) loadLogIndex(ctx context.Context, folder string) (*logIndex, err
 	}
 	ix.derive()
 	return &ix, nil
-}
-
-// DeleteLogs removes the logs of all attempts of a run, and returns how many bytes they had; none is no error.
-func (s *Store) DeleteLogs(ctx context.Context, run string) (bytes int64, err error) {
-	if err := checkRun(run); err != nil {
-		return 0, err
-	}
-	folder := s.prefix + logsFolder + run + "/"
-	var indexes, chunks []string
-	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &folder})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return 0, explain("list logs of "+run, err)
-		}
-		for _, found := range page.Contents {
-			key := aws.ToString(found.Key)
-			bytes += aws.ToInt64(found.Size)
-			if len(key) > len(logIndexName) && key[len(key)-len(logIndexName):] == logIndexName {
-				indexes = append(indexes, key)
-			} else {
-				chunks = append(chunks, key)
-			}
-		}
-	}
-	// Indexes first: half deleted, a log must look missing rather than broken.
-	if err := errors.Join(s.removeAll(ctx, indexes), s.removeAll(ctx, chunks)); err != nil {
-		return 0, err
-	}
-	return bytes, nil
-}
-
-// removeAll deletes one by one: many servers want the batch call in a way of
-// their own.
-func (s *Store) removeAll(ctx context.Context, keys []string) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(deletesAtOnce)
-	for _, key := range keys {
-		group.Go(func() error { return s.remove(ctx, key) })
-	}
-	return group.Wait()
 }

@@ -82,7 +82,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 			Lag: spec.Duration(30 * time.Second), Duration: spec.Duration(5 * time.Minute), SilentFor: spec.Duration(26 * time.Hour),
 			To: []string{"ops"},
 		},
-		Retention: spec.Retention{Age: spec.Duration(90 * 24 * time.Hour), Runs: 1000},
+		Retention: spec.Retention{Age: spec.Duration(90 * 24 * time.Hour), Runs: 1000, Output: spec.Duration(14 * 24 * time.Hour)},
 		Labels:    map[string]string{"team": "finance"},
 	}
 	got := decodeOne(t, string(exampleYAML(t)))

@@ -52,7 +52,7 @@ alerts:
   duration: 5m
   silent_for: 26h
   to: [ops]
-retention: {age: 2160h, runs: 1000}
+retention: {age: 2160h, runs: 1000, output: 336h}
 labels: {team: finance}
 `
 	if diff := cmp.Diff(want, encode(t, decodeOne(t, string(exampleYAML(t))))); diff != "" {

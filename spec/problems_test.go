@@ -158,6 +158,10 @@ var badInputs = []badInput{
 	{name: "retention too long", text: "retention: {age: 87601h, runs: 100001}\n", want: []string{
 		"4:18: retention.age must be at most 87600h, not 87601h", "4:32: retention.runs must be from 1 to 100000, not 100001",
 	}},
+	{name: "output kept for too short", text: "retention: {output: 59m}\n", want: []string{"4:21: retention.output must be at least 1h, not 59m"}, beyondSchema: true},
+	{name: "output kept for longer than its run", text: "retention: {age: 24h, output: 25h}\n", want: []string{
+		"4:31: retention.output 25h is longer than age, 24h: output goes with its run; keep it for less, or the runs for longer",
+	}, beyondSchema: true},
 	{name: "retention by another name", text: "retention: {days: 30}\n", want: []string{`4:13: unknown key "days" in retention: did you mean age?`}},
 	{name: "retention of Kubernetes", text: "successfulJobsHistoryLimit: 3\n", want: []string{`4:1: unknown key "successfulJobsHistoryLimit": did you mean retention?`}},
 	{name: "silence too short", text: "alerts: {silent_for: 59s, duration: 1us}\n", want: []string{

@@ -23,6 +23,8 @@ type Retention struct {
 	Age Duration `json:"age,omitzero"`
 	// Runs is how many of those that have ended are kept, the newest; a wave counts as one.
 	Runs int `json:"runs,omitempty"`
+	// Output is how long what runs have in S3 is kept after their end, output and artifacts. It never outlives its run.
+	Output Duration `json:"output,omitzero"`
 }
 
 // Or returns r with what it leaves out taken from other.
@@ -33,10 +35,13 @@ func (r Retention) Or(other Retention) Retention {
 	if r.Runs == 0 {
 		r.Runs = other.Runs
 	}
+	if r.Output == 0 {
+		r.Output = other.Output
+	}
 	return r
 }
 
-// String returns the rule in words, as in "age 720h, runs 1000".
+// String returns the rule in words, as in "age 720h, runs 1000, output 168h".
 func (r Retention) String() string {
 	var rules []string
 	if r.Age > 0 {
@@ -44,6 +49,9 @@ func (r Retention) String() string {
 	}
 	if r.Runs > 0 {
 		rules = append(rules, fmt.Sprint("runs ", r.Runs))
+	}
+	if r.Output > 0 {
+		rules = append(rules, "output "+r.Output.String())
 	}
 	return cmp.Or(strings.Join(rules, ", "), "none")
 }
@@ -59,5 +67,9 @@ func (v *validator) retention(path string, r Retention) {
 	v.duration(path+".age", r.Age, MinRetention, MaxRetention)
 	if r.Runs < 0 || r.Runs > MaxKeptRuns {
 		v.add(path+".runs", "must be from 1 to %d, not %d", MaxKeptRuns, r.Runs)
+	}
+	v.duration(path+".output", r.Output, MinRetention, MaxRetention)
+	if r.Age > 0 && r.Output > r.Age {
+		v.add(path+".output", "%s is longer than age, %s: output goes with its run; keep it for less, or the runs for longer", r.Output, r.Age)
 	}
 }

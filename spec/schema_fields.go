@@ -179,8 +179,8 @@ var schemaFields = map[string]schemaField{
 		},
 	},
 	"retention": {
-		text:     "How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and from --retention.",
-		examples: examples(map[string]any{"age": "2160h", "runs": 1000}),
+		text:     "How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and then from the server.",
+		examples: examples(map[string]any{"age": "2160h", "runs": 1000, "output": "336h"}),
 	},
 	"retention.age": {
 		text:     "How long a run is kept after its end, of a DAG a wave with its runs; from 1h to 87600h. It may be longer than --retention.",
@@ -189,6 +189,11 @@ var schemaFields = map[string]schemaField{
 	"retention.runs": {
 		text:     "How many runs that have ended are kept, the newest, if they are not older than age; of a DAG how many waves.",
 		examples: examples(1000), bound: between(1, MaxKeptRuns),
+	},
+	"retention.output": {
+		text: "How long the output and artifacts of a run are kept in S3 after its end, from 1h to age; as long as the run if nothing says otherwise. " +
+			"The last 4 KiB of the output, and small output whole, are part of the run.",
+		examples: examples("336h"),
 	},
 	"labels": {
 		text:     "Names and values for finding and grouping.",

@@ -16,7 +16,7 @@ var foreignKeys = map[string]string{
 	"depends": "needs", "depends_on": "needs", "dependsOn": "needs", "dependencies": "needs", "upstream": "needs", "trigger_rule": "trigger",
 	"if": "when", "condition": "when", "preconditions": "when", "steps": "tasks", "jobs": "tasks", "with_items": "for_each", "expand": "for_each",
 	"successfulJobsHistoryLimit": "retention", "failedJobsHistoryLimit": "retention", "histRetentionDays": "retention", "hist_retention_days": "retention",
-	"ttlSecondsAfterFinished": "retention", "ttl": "retention", "history": "retention", "keep": "retention", "max_age": "age", "days": "age", "count": "runs",
+	"ttlSecondsAfterFinished": "retention", "ttl": "retention", "history": "retention", "keep": "retention", "max_age": "age", "days": "age", "count": "runs", "logs": "output", "artifacts": "output",
 	"max_active_tasks": "max_parallel", "parallel": "max_parallel", "default_args": "defaults",
 }
 

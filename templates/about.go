@@ -4,10 +4,11 @@ package templates
 type Retention struct {
 	Page      Page
 	Namespace string
-	Age, Runs string // of the namespace, as they are typed; "" for those of the server
-	Server    string // how long the server keeps runs
-	Problem   string // why a change was not made
-	Kept      []Kept
+	// These are of the namespace, as they are typed; "" for those of the server.
+	Age, Runs, Output    string
+	Server, ServerOutput string // how long the server keeps runs, and their output
+	Problem              string // why a change was not made
+	Kept                 []Kept
 }
 
 // kept says how long the namespace keeps runs.
@@ -20,6 +21,14 @@ func (v Retention) kept() string {
 		words += ", the newest " + v.Runs + " of each job and DAG at most"
 	}
 	return words
+}
+
+// keptOutput says how long the namespace keeps what runs have in S3.
+func (v Retention) keptOutput() string {
+	if v.Output != "" {
+		return "for " + v.Output
+	}
+	return v.ServerOutput
 }
 
 // Kept is something that the server keeps, and for how long.

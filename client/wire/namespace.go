@@ -25,14 +25,16 @@ type Quota struct {
 
 // Retention is how long history is kept after its end.
 type Retention struct {
-	Age  string `json:"age,omitempty" doc:"Of runs, and of waves with their runs" example:"2160h"`
-	Runs int    `json:"runs,omitempty" doc:"How many runs of each job, and waves of each DAG, are kept, the newest" example:"1000"`
+	Age    string `json:"age,omitempty" doc:"Of runs, and of waves with their runs" example:"2160h"`
+	Runs   int    `json:"runs,omitempty" doc:"How many runs of each job, and waves of each DAG, are kept, the newest" example:"1000"`
+	Output string `json:"output,omitempty" doc:"Of the output and artifacts of runs, in S3" example:"336h"`
 }
 
 // RetentionSettings change a Retention: what is left out stays.
 type RetentionSettings struct {
-	Age  *string `json:"age,omitempty" doc:"From 1h to 87600h; 0 leaves it to the server" example:"2160h"`
-	Runs *int    `json:"runs,omitempty" minimum:"0" maximum:"100000" doc:"0 takes the bound away"`
+	Age    *string `json:"age,omitempty" doc:"From 1h to 87600h; 0 leaves it to the server" example:"2160h"`
+	Runs   *int    `json:"runs,omitempty" minimum:"0" maximum:"100000" doc:"0 takes the bound away"`
+	Output *string `json:"output,omitempty" doc:"From 1h to age; 0 leaves it to the server" example:"336h"`
 }
 
 // NamespaceUsage is what a namespace uses of its Quota.

@@ -74,7 +74,7 @@ is always there. Commands work in the one that --namespace or TIDEWHEEL_NAMESPAC
 // setNamespaceCommand changes what its flags name.
 func (c *cli) setNamespaceCommand() *cobra.Command {
 	var settings wire.NamespaceSettings
-	var description, stored, age string
+	var description, stored, age, output string
 	var kept int
 	var jobs, queued, running, submits int64
 	cmd := &cobra.Command{
@@ -82,7 +82,7 @@ func (c *cli) setNamespaceCommand() *cobra.Command {
 		Long: `Describe a namespace, bound what it may use, or say how long its history is kept where a job or a DAG does not say. What no flag
 names stays as it is; 0 takes a bound away. Bounds are for an admin of all namespaces to set.`,
 		Example: "  tidewheel namespace set finance --max-jobs 100 --max-running 20 --max-stored 5GiB\n" +
-			"  tidewheel namespace set finance --retention-age 90d --retention-runs 1000",
+			"  tidewheel namespace set finance --retention-age 90d --retention-runs 1000 --retention-output 14d",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changed := cmd.Flags().Changed
 			if changed("description") {
@@ -107,22 +107,28 @@ names stays as it is; 0 takes a bound away. Bounds are for an admin of all names
 				bytes := int64(size)
 				settings.Quota.StoredBytes = &bytes
 			}
-			if changed("retention-age") {
-				span, err := parseSpan(age)
+			for name, of := range map[string]struct {
+				to    **string
+				given string
+			}{"retention-age": {&settings.Retention.Age, age}, "retention-output": {&settings.Retention.Output, output}} {
+				if !changed(name) {
+					continue
+				}
+				span, err := parseSpan(of.given)
 				if err != nil {
-					return usage("--retention-age: %w", err)
+					return usage("--%s: %w", name, err)
 				}
 				words := "0"
 				if span != 0 {
 					words = spec.Duration(span).String()
 				}
-				settings.Retention.Age = &words
+				*of.to = &words
 			}
 			if changed("retention-runs") {
 				settings.Retention.Runs = &kept
 			}
 			if settings == (wire.NamespaceSettings{}) {
-				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored, --max-submits, --retention-age or --retention-runs")
+				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored, --max-submits, --retention-age, --retention-runs or --retention-output")
 			}
 			api, err := c.client()
 			if err != nil {
@@ -143,6 +149,7 @@ names stays as it is; 0 takes a bound away. Bounds are for an admin of all names
 	flags.StringVar(&stored, "max-stored", "0", "how much its binaries, and what its runs leave in S3, may take, with a unit (5GiB)")
 	flags.StringVar(&age, "retention-age", "0", "how long runs are kept after their end, as 90d or 2160h; 0: as long as the server does")
 	flags.IntVar(&kept, "retention-runs", 0, "how many runs of each job, and waves of each DAG, are kept, the newest")
+	flags.StringVar(&output, "retention-output", "0", "how long the output and artifacts of runs are kept in S3, as 14d or 336h; 0: as long as the server does")
 	flags.Int64Var(&submits, "max-submits", 0, "how many runs may be asked for in a second")
 	return cmd
 }
@@ -161,7 +168,9 @@ func describeNamespace(w io.Writer, n *wire.Namespace) {
 	t.row("stored", bytesOf(n.Usage.StoredBytes), bound(n.Quota.StoredBytes, bytesOf))
 	t.row("submits per second", "", bound(n.Quota.SubmitsPerSecond, number))
 	t.flush()
-	fmt.Fprintf(w, "\nHistory kept for  %s\nRuns kept         %s\n", cmp.Or(n.Retention.Age, "as long as the server says"), bound(int64(n.Retention.Runs), number))
+	const server = "as long as the server says"
+	fmt.Fprintf(w, "\nHistory kept for  %s\nRuns kept         %s\nOutput kept for   %s\n",
+		cmp.Or(n.Retention.Age, server), bound(int64(n.Retention.Runs), number), cmp.Or(n.Retention.Output, server))
 }
 
 // numberOr writes a number that may not be known.

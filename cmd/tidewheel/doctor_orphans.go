@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/internal/certs"
@@ -33,8 +34,9 @@ type orphanSearch struct {
 	history interface {
 		Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error)
 	}
-	blobs *blob.Store
-	now   time.Time
+	blobs  *blob.Store
+	output time.Duration // how long the server keeps what runs have in S3, where nothing else is said; 0 as long as the run
+	now    time.Time
 }
 
 // orphans compares the documents and objects of the place that the settings name. With repair it removes objects that no
@@ -65,7 +67,7 @@ func (c *cli) orphans(ctx context.Context, config *ServerConfig, repair bool) er
 	if !ok {
 		return errors.New("this store cannot be searched for orphans")
 	}
-	search := &orphanSearch{store: store, history: store, blobs: p.objects, now: c.now()}
+	search := &orphanSearch{store: store, history: store, blobs: p.objects, output: config.RetentionOutput, now: c.now()}
 	found, err := search.find(ctx)
 	if err != nil {
 		return err
@@ -95,11 +97,21 @@ func (c *cli) orphans(ctx context.Context, config *ServerConfig, repair bool) er
 // name objects which are not there.
 func (s *orphanSearch) find(ctx context.Context) (found []orphan, err error) {
 	before := s.now.Add(-orphanGrace)
+	gone := func(ctx context.Context, ids []string) (map[string]time.Time, error) {
+		known, err := s.known(ctx, ids)
+		gone := make(map[string]time.Time, len(ids))
+		for _, id := range ids {
+			if !known[id] {
+				gone[id] = before
+			}
+		}
+		return gone, err
+	}
 	for _, of := range []struct {
 		folder blob.Folder
 		kind   string
 	}{{blob.Logs, "output"}, {blob.Artifacts, "artifacts"}} {
-		runs, err := s.blobs.RunsWithout(ctx, of.folder, before, s.known)
+		runs, err := s.blobs.UnwantedRuns(ctx, of.folder, gone)
 		if err != nil {
 			return nil, err
 		}
@@ -133,10 +145,17 @@ func (s *orphanSearch) known(ctx context.Context, ids []string) (map[string]bool
 	return known, err
 }
 
+// janitor looks at the store as retention does.
+func (s *orphanSearch) janitor() *janitor {
+	return &janitor{
+		store: s.store, namespaces: access.NewNamespaces(s.store, time.Now), owns: func(int) bool { return true }, now: time.Now,
+		breath: noBreath,
+	}
+}
+
 // used reports which programs are referred to, as the sweep of retention sees it.
 func (s *orphanSearch) used(ctx context.Context, digests []string) (map[string]bool, error) {
-	j := &janitor{store: s.store, owns: func(int) bool { return true }, now: time.Now, breath: func(time.Duration, bool) time.Duration { return 0 }}
-	return j.usedBinaries(ctx, digests)
+	return s.janitor().usedBinaries(ctx, digests)
 }
 
 // missing finds versions of binaries without their bytes, and runs without the output or artifacts that they name.
@@ -173,6 +192,10 @@ func (s *orphanSearch) missing(ctx context.Context) (found []orphan, err error) 
 			return nil, err
 		}
 	}
+	rules, err := s.janitor().readRules(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for filter := (engine.RunFilter{Limit: janitorBatch}); ; {
 		runs, next, err := s.history.Runs(ctx, filter)
 		if err != nil {
@@ -180,6 +203,9 @@ func (s *orphanSearch) missing(ctx context.Context) (found []orphan, err error) 
 		}
 		for i := range runs {
 			run := &runs[i]
+			if age := rules.outputAge(run, s.output); age > 0 && endedBefore(run, s.now.Add(-age)) {
+				continue // retention removes it
+			}
 			stored := false
 			for k := range run.Attempts {
 				stored = stored || run.Attempts[k].Output != nil && run.Attempts[k].Output.Chunks > 0

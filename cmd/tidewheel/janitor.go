@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/audit"
+	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -31,9 +32,6 @@ const (
 	janitorLateShare = 0.5
 )
 
-// knownRuns reports which of some runs exist.
-type knownRuns = func(ctx context.Context, runs []string) (map[string]bool, error)
-
 // usedBinaries reports which of some programs are still referred to.
 type usedBinaries = func(ctx context.Context, digests []string) (map[string]bool, error)
 
@@ -43,14 +41,14 @@ type sweeper interface {
 	DeleteArtifacts(ctx context.Context, run string) (bytes int64, err error)
 	RunBytes(ctx context.Context, each func(bytes map[string]int64) error) error
 	SweepUploads(ctx context.Context, age time.Duration) (int, error)
-	SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error)
-	SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error)
+	SweepRuns(ctx context.Context, folder blob.Folder, unwanted blob.Unwanted) (int, error)
 	SweepBinaries(ctx context.Context, before time.Time, used usedBinaries) ([]string, error)
 }
 
 // retention is how long things are kept; 0 is for ever.
 type retention struct {
 	History     time.Duration // runs with their output, waves, the slot ledger, effects
+	Output      time.Duration // what runs have in S3; 0: as long as the run
 	DeadLetters time.Duration // 0: as long as the history, which they never outlive
 	OneOff      time.Duration // jobs of the one-call version, after their run
 	Generations time.Duration // earlier versions of definitions; at least as long as the history
@@ -187,8 +185,8 @@ func (j *janitor) sweep(ctx context.Context) {
 	} else if n > 0 {
 		j.log.Info("removed what broken uploads had left", "objects", n)
 	}
-	if err := j.sweepOrphans(ctx); err != nil {
-		j.failed(ctx, "removing outputs and artifacts without their runs failed", err)
+	if err := j.sweepOutput(ctx); err != nil {
+		j.failed(ctx, "removing old output and artifacts failed", err)
 	}
 	if err := j.recountStored(ctx); err != nil {
 		j.failed(ctx, "counting again what runs have stored failed", err)
@@ -302,16 +300,6 @@ func (j *janitor) expireRuns(ctx context.Context, shards []int, class *ageClass,
 	}
 }
 
-// removedRuns removes what is kept beside runs that are gone.
-func (j *janitor) removedRuns(ctx context.Context, expired *engine.ExpiredRuns) {
-	for i := range expired.Beside {
-		j.deleteLogs(ctx, &expired.Beside[i])
-		j.deleteArtifacts(ctx, &expired.Beside[i])
-		j.deleteLetter(ctx, &expired.Beside[i])
-	}
-	j.metrics.expired.WithLabelValues("run").Add(float64(expired.Count))
-}
-
 // expireKind removes all of a kind, some at a time.
 func (j *janitor) expireKind(ctx context.Context, kind string, expire func(ctx context.Context, limit int) (int, error)) error {
 	for {
@@ -327,74 +315,6 @@ func (j *janitor) expireKind(ctx context.Context, kind string, expire func(ctx c
 	}
 }
 
-// deleteLetter removes the dead letter of a run with the run. One that a crash leaves goes by its age.
-func (j *janitor) deleteLetter(ctx context.Context, run *engine.Run) {
-	if run.Status != engine.StatusDead {
-		return
-	}
-	switch err := j.store.DeleteDeadLetter(ctx, run.ID); {
-	case err == nil:
-		j.metrics.expired.WithLabelValues("dead_letter").Inc()
-	case !errors.Is(err, engine.ErrNotFound):
-		j.log.Warn("the dead letter of a removed run could not be removed", "run", run.ID, "error", err)
-	}
-}
-
-// deleteLogs removes the output of a run that had any in S3.
-func (j *janitor) deleteLogs(ctx context.Context, run *engine.Run) {
-	for i := range run.Attempts {
-		// An attempt that was lost has no result, and may have stored output all the same.
-		if output := run.Attempts[i].Output; output == nil || output.Chunks > 0 {
-			bytes, err := j.blobs.DeleteLogs(ctx, run.ID)
-			if err != nil {
-				j.log.Warn("the output of a removed run could not be removed", "run", run.ID, "error", err)
-			}
-			j.stored.add(run.Namespace, -bytes)
-			return
-		}
-	}
-}
-
-// deleteArtifacts removes the files that a run has left. Those of attempts that did not come to report theirs are found
-// by sweepOrphans.
-func (j *janitor) deleteArtifacts(ctx context.Context, run *engine.Run) {
-	if len(run.Artifacts) == 0 {
-		return
-	}
-	bytes, err := j.blobs.DeleteArtifacts(ctx, run.ID)
-	if err != nil {
-		j.log.Warn("the artifacts of a removed run could not be removed", "run", run.ID, "error", err)
-	}
-	j.stored.add(run.Namespace, -bytes)
-}
-
-// sweepOrphans removes outputs and artifacts without a run: a janitor removed the run and crashed before it came to them,
-// or no run ever recorded the artifact. Where runs are never removed, it does nothing.
-func (j *janitor) sweepOrphans(ctx context.Context) error {
-	found, err := j.readRules(ctx)
-	if err != nil || !found.remove(j.keep.History) {
-		return err
-	}
-	known := func(ctx context.Context, ids []string) (map[string]bool, error) {
-		runs, err := j.store.RunsByID(ctx, ids)
-		known := make(map[string]bool, len(runs))
-		for i := range runs {
-			known[runs[i].ID] = true
-		}
-		return known, err
-	}
-	before := j.now().Add(-cmp.Or(j.keep.History, sweepEvery))
-	outputs, err := j.blobs.SweepLogs(ctx, before, known)
-	if outputs > 0 {
-		j.log.Info("removed outputs whose runs were removed before", "runs", outputs)
-	}
-	artifacts, failed := j.blobs.SweepArtifacts(ctx, before, known)
-	if artifacts > 0 {
-		j.log.Info("removed artifacts whose runs were removed before", "runs", artifacts)
-	}
-	return errors.Join(err, failed)
-}
-
 // breath is how long to wait after a batch that took so long, so that all batches together take their share of the time.
 func breath(took time.Duration, late bool) time.Duration {
 	share := janitorShare
@@ -403,6 +323,9 @@ func breath(took time.Duration, late bool) time.Duration {
 	}
 	return time.Duration(float64(took) * (1 - share) / share)
 }
+
+// noBreath is for those who wait for the end of the work.
+func noBreath(time.Duration, bool) time.Duration { return 0 }
 
 // breathe waits, at least for j.pause, and ends the work if it is another engine's turn then.
 func (j *janitor) breathe(ctx context.Context, least time.Duration) error {

@@ -43,6 +43,7 @@ func (c *ageClass) expiry(now time.Time) engine.Expiry {
 type rules struct {
 	namespaces map[string]spec.Retention
 	own        []ownRule
+	byUID      map[string]spec.Retention // of own
 	classes    []ageClass
 }
 
@@ -53,14 +54,14 @@ func (j *janitor) readRules(ctx context.Context) (*rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &rules{namespaces: map[string]spec.Retention{}}
+	found := &rules{namespaces: map[string]spec.Retention{}, byUID: map[string]spec.Retention{}}
 	for i := range known {
 		if keep := known[i].Retention; keep != (spec.Retention{}) {
 			found.namespaces[known[i].Name] = keep
 		}
 	}
 	add := func(rule ownRule) error {
-		found.own = append(found.own, rule)
+		found.own, found.byUID[rule.uid] = append(found.own, rule), rule.keep
 		return nil
 	}
 	filter := engine.DefinitionFilter{Retaining: true, Limit: janitorBatch}
@@ -126,6 +127,11 @@ func (r *rules) sorted(server time.Duration) (classes []ageClass) {
 // age is how long the history of a definition is kept, 0 for ever.
 func (r *rules) age(namespace string, own spec.Retention, server time.Duration) time.Duration {
 	return cmp.Or(time.Duration(own.Or(r.namespaces[namespace]).Age), server)
+}
+
+// outputAge is how long what a run has in S3 is kept, 0 as long as the run.
+func (r *rules) outputAge(run *engine.Run, server time.Duration) time.Duration {
+	return cmp.Or(time.Duration(r.byUID[run.JobUID].Or(r.namespaces[run.Namespace]).Output), server)
 }
 
 // remove reports whether any history is ever removed.
@@ -217,6 +223,9 @@ func (j *janitor) expireRule(ctx context.Context, rule *ownRule, found *rules) (
 	what := engine.OwnExpiry{Newest: rule.keep.Or(found.namespaces[rule.namespace]).Runs, Settled: now.Add(-ownSettled)}
 	if age := time.Duration(rule.keep.Age); age > 0 {
 		what.Before = now.Add(-age)
+	}
+	if what.Newest == 0 && what.Before.IsZero() {
+		return 0, nil // it says only how long output is kept
 	}
 	for {
 		began := time.Now()

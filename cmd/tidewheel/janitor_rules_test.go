@@ -155,8 +155,7 @@ func TestEachJobAndNamespaceKeepsItsOwnHistory(t *testing.T) {
 			blobs := &oldHistory{Store: memory.New()}
 			j := newJanitor(store, blobs, newStoredBytes(store, testLog(t)), retention{History: 30 * day}, alone, testLog(t), newMetrics())
 			now := sweepStart
-			j.breath = func(time.Duration, bool) time.Duration { return 0 }
-			j.pause, j.batch, j.now = 0, 70, func() time.Time { return now }
+			j.breath, j.pause, j.batch, j.now = noBreath, 0, 70, func() time.Time { return now }
 			want := map[string]ruledCounts{}
 			for namespace, own := range map[string]map[string][2]int{ // runs and slots that stay
 				"default": {"plain": {30, 30}, "age50": {50, 70}, "age5": {5, 30}, "runs3": {3, 30}, "both": {65, 70}, "deleted": {30, 30}},

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/store/memory"
 )
@@ -30,6 +31,7 @@ type oldHistory struct {
 	stored        map[string]bool      // programs by their digests
 	found         []map[string]int64   // bytes in S3 of runs
 	took          time.Duration        // each look for runs
+	written       time.Time            // what is in S3
 }
 
 func (h *oldHistory) ExpireRuns(_ context.Context, shards []int, what engine.Expiry, limit int) (expired engine.ExpiredRuns, err error) {
@@ -98,23 +100,22 @@ func (h *oldHistory) RunBytes(_ context.Context, each func(map[string]int64) err
 	return nil
 }
 
-// SweepArtifacts holds those of a-s1 and lost-s1.
-func (h *oldHistory) SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error) {
+// SweepRuns holds, last written when the test says, the outputs of a-s1 and gone-s1, and the artifacts of a-s1 and lost-s1.
+func (h *oldHistory) SweepRuns(ctx context.Context, folder blob.Folder, unwanted blob.Unwanted) (swept int, err error) {
+	runs, removed := []string{"a-s1", "gone-s1"}, &h.deleted
+	if folder == blob.Artifacts {
+		runs, removed = []string{"a-s1", "lost-s1"}, &h.dropped
+	}
+	going, err := unwanted(ctx, runs)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.before = append(h.before, before)
-	h.mu.Unlock() // it asks for runs
-	exist, err := known(ctx, []string{"a-s1", "lost-s1"})
-	h.mu.Lock()
-	if err != nil {
-		return 0, err
-	}
-	for _, run := range []string{"a-s1", "lost-s1"} {
-		if !exist[run] {
-			h.dropped = append(h.dropped, run)
+	for _, run := range runs {
+		if before, goes := going[run]; err == nil && goes && h.written.Before(before) {
+			*removed = append(*removed, run)
+			swept++
 		}
 	}
-	return len(h.dropped), nil
+	return swept, err
 }
 
 // SweepBinaries removes at once what is unused.
@@ -171,45 +172,31 @@ func (h *oldHistory) RunsByID(_ context.Context, ids []string) ([]engine.Run, er
 	return found, nil
 }
 
-// SweepLogs holds the outputs of a-s1 and gone-s1.
-func (h *oldHistory) SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.before = append(h.before, before)
-	h.mu.Unlock() // it asks for runs
-	exist, err := known(ctx, []string{"a-s1", "gone-s1"})
-	h.mu.Lock()
-	if err != nil {
-		return 0, err
-	}
-	for _, run := range []string{"a-s1", "gone-s1"} {
-		if !exist[run] {
-			h.deleted = append(h.deleted, run)
-		}
-	}
-	return len(h.deleted), nil
-}
-
 func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
-	history := &oldHistory{Store: memory.New(), runs: []engine.Run{{ID: "a-s1"}}}
-	j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, alone, testLog(t), newMetrics())
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	j.now = func() time.Time { return now }
-	if err := j.sweepOrphans(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"gone-s1"}; !slices.Equal(history.deleted, want) {
-		t.Errorf("outputs removed: %v, want %v", history.deleted, want)
-	}
-	if want := []string{"lost-s1"}; !slices.Equal(history.dropped, want) {
-		t.Errorf("artifacts removed: %v, want %v", history.dropped, want)
-	}
-	if want := []time.Time{now.Add(-time.Hour), now.Add(-time.Hour)}; !slices.Equal(history.before, want) {
-		t.Errorf("asked for what is before %v, want the retention, %v", history.before, want)
-	}
-	history.deleted, history.dropped, j.keep.History = nil, nil, 0
-	if err := j.sweepOrphans(t.Context()); err != nil || len(history.deleted)+len(history.dropped) > 0 {
-		t.Errorf("without a retention it removed %v and %v, %v", history.deleted, history.dropped, err)
+	for _, test := range []struct {
+		name    string
+		keep    retention
+		written time.Time
+		removed bool
+	}{
+		{"as old as the history that is kept", retention{History: time.Hour}, now.Add(-time.Hour - time.Second), true},
+		{"younger", retention{History: time.Hour}, now.Add(-time.Hour), false},
+		{"without a retention", retention{}, time.Time{}, false},
+	} {
+		history := &oldHistory{Store: memory.New(), runs: []engine.Run{{ID: "a-s1"}}, written: test.written}
+		j := newJanitor(history, history, newStoredBytes(history, testLog(t)), test.keep, alone, testLog(t), newMetrics())
+		j.now, j.pause, j.breath = func() time.Time { return now }, 0, noBreath
+		if err := j.sweepOutput(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var outputs, artifacts []string
+		if test.removed {
+			outputs, artifacts = []string{"gone-s1"}, []string{"lost-s1"}
+		}
+		if !slices.Equal(history.deleted, outputs) || !slices.Equal(history.dropped, artifacts) {
+			t.Errorf("%s: it removed outputs of %v and artifacts of %v, want those of %v and %v", test.name, history.deleted, history.dropped, outputs, artifacts)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func newMetrics() *metrics {
 			Name: "tidewheel_engine_fenced_total", Help: "How often another engine had taken a shard over before this one knew.",
 		}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tidewheel_expired_total", Help: "Items deleted by retention: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier generations of definitions, binaries.",
+			Name: "tidewheel_expired_total", Help: "Items deleted by retention: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier generations of definitions, binaries, output and artifacts of runs.",
 		}, []string{"kind"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidewheel_tasks_refused_total", Help: "Tasks that this node's executor refused, because no engine signed them as they are, or too long ago.",
@@ -166,7 +166,7 @@ func (m *metrics) begin() {
 			m.duration.WithLabelValues(status.String())
 		}
 	}
-	for _, kind := range []string{"run", "wave", "slots", "effect", "dead_letter", "one_off", "generation", "binary", "audit"} {
+	for _, kind := range []string{"run", "wave", "slots", "effect", "dead_letter", "one_off", "generation", "binary", "audit", "output"} {
 		m.expired.WithLabelValues(kind)
 	}
 }

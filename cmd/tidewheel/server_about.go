@@ -55,13 +55,16 @@ func (c *ServerConfig) keptFor() []templates.Kept {
 		}
 		return spec.Duration(d).String()
 	}
-	letters := words(c.RetentionDeadLetters)
-	if c.RetentionDeadLetters == 0 {
-		letters = "as long as runs"
+	asRuns := func(d time.Duration) string {
+		if d == 0 {
+			return "as long as runs"
+		}
+		return words(d)
 	}
 	return []templates.Kept{
-		{What: "Runs and waves", Note: "with their output, artifacts, the slot ledger and effects; a namespace, a job or a DAG may say otherwise", For: words(c.Retention), Flag: "--retention"},
-		{What: "Dead letters", For: letters, Flag: "--retention-dead-letters"},
+		{What: "Runs and waves", Note: "with the slot ledger and effects; a namespace, a job or a DAG may say otherwise", For: words(c.Retention), Flag: "--retention"},
+		{What: "Output and artifacts", Note: "of runs, in S3; a namespace, a job or a DAG may say otherwise", For: asRuns(c.RetentionOutput), Flag: "--retention-output"},
+		{What: "Dead letters", For: asRuns(c.RetentionDeadLetters), Flag: "--retention-dead-letters"},
 		{What: "One-off jobs", Note: "of the one-call form, after their run", For: words(c.RetentionOneOff), Flag: "--retention-one-off"},
 		{What: "Earlier generations of definitions", Note: "at least as long as runs", For: words(c.RetentionGenerations), Flag: "--retention-generations"},
 		{What: "Binaries that nothing refers to", For: words(c.RetentionBinaries), Flag: "--retention-binaries"},

@@ -115,7 +115,7 @@ type ServerConfig struct {
 	Demo         bool
 
 	// How long things are kept; see retention.
-	Retention, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries, RetentionAudit, RetentionNotifications time.Duration
+	Retention, RetentionOutput, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries, RetentionAudit, RetentionNotifications time.Duration
 
 	LogLevel  slog.Level
 	LogFormat string // text or json
@@ -211,6 +211,9 @@ func (c *ServerConfig) validate() error {
 	if c.Retention < 0 {
 		return usage("--retention: %s is negative: how long is history kept?", c.Retention)
 	}
+	if c.RetentionOutput < 0 {
+		return usage("--retention-output: %s is negative: how long is output kept?", c.RetentionOutput)
+	}
 	if err := c.validateUsed(); err != nil {
 		return err
 	}
@@ -250,7 +253,7 @@ func (c *ServerConfig) validate() error {
 
 func (c *ServerConfig) retention() retention {
 	return retention{
-		History: c.Retention, DeadLetters: c.RetentionDeadLetters, OneOff: c.RetentionOneOff,
+		History: c.Retention, Output: c.RetentionOutput, DeadLetters: c.RetentionDeadLetters, OneOff: c.RetentionOneOff,
 		Generations: c.RetentionGenerations, Binaries: c.RetentionBinaries, Audit: c.RetentionAudit,
 	}
 }

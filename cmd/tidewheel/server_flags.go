@@ -89,6 +89,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("max-binary", defaultMaxBinary.String(), "largest program that may be uploaded")
 	flags.String("results-limit", defaultResults.String(), "how much of reports that no engine has dealt with the queue may hold before executors take nothing new; the same on all nodes")
 	flags.String("retention", "30d", "how long history, output and dead letters are kept; 0 is for ever")
+	flags.String("retention-output", "0", "how long the output and artifacts of a run are kept in S3, if less than the run; 0 is as long")
 	flags.String("retention-dead-letters", "0", "how long dead letters are kept, if less than --retention; 0 is as long")
 	flags.String("retention-one-off", "7d", "how long a job of POST /v1/jobs is kept after it has run; 0 is for ever")
 	flags.String("retention-generations", "365d", "how long an earlier version of a job or DAG is kept after its edit, at least --retention; 0 is for ever")
@@ -255,7 +256,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		name string
 		to   *time.Duration
 	}{
-		{"retention", &config.Retention}, {"retention-dead-letters", &config.RetentionDeadLetters}, {"retention-one-off", &config.RetentionOneOff},
+		{"retention", &config.Retention}, {"retention-output", &config.RetentionOutput}, {"retention-dead-letters", &config.RetentionDeadLetters}, {"retention-one-off", &config.RetentionOneOff},
 		{"retention-generations", &config.RetentionGenerations}, {"retention-binaries", &config.RetentionBinaries}, {"retention-audit", &config.RetentionAudit},
 		{"retention-notifications", &config.RetentionNotifications},
 	} {

@@ -19,7 +19,7 @@ var settingsOf = []struct {
 	{[]string{roleEngine, roleWeb}, []string{otlpEndpoint}},
 	{[]string{roleWeb}, []string{"trace-url"}},
 	{[]string{roleExecutor}, []string{"tier", "label", "slots", "run-as", "allow-root", "sandbox", "cache-size", "fetch-timeout", "drain", "enrolment", "join-token-file"}},
-	{[]string{roleEngine}, []string{"retention-dead-letters", "retention-one-off", "retention-generations", "retention-binaries", "retention-audit"}},
+	{[]string{roleEngine}, []string{"retention-output", "retention-dead-letters", "retention-one-off", "retention-generations", "retention-binaries", "retention-audit"}},
 	{[]string{roleEngine, roleWeb}, []string{"tls-cert", "tls-key", "retention", "nats-account-key-file", "nats-account", "executor-credentials-ttl", "join-tokens-file", "trigger-bucket", "retention-notifications"}},
 	{[]string{roleEngine, roleWeb}, []string{"mongodb-uri", "mongodb-uri" + secretFile}},
 	{[]string{roleEngine, roleExecutor}, []string{"api-url", "task-keys-file", "task-keys-command"}},
@@ -79,6 +79,9 @@ func (c *ServerConfig) validateUsed() error {
 		return usage("--metrics-token-file: with --metrics-auth off /metrics needs no token: leave one of them out")
 	case c.ConnectionsPerAddress == 0 && c.RequestsPerSecond == 0 && len(c.TrustedProxies) > 0:
 		return usage("--trusted-proxies: with --connections-per-address 0 and --requests-per-second 0 no address is bounded: leave one of them out")
+	case longer("retention-output") && c.RetentionOutput > c.Retention:
+		return usage("--retention-output %s: no output outlives its run, which --retention keeps for %s: give less, or more there",
+			c.RetentionOutput, c.Retention)
 	case longer("retention-dead-letters") && c.RetentionDeadLetters > c.Retention:
 		return usage("--retention-dead-letters %s: no dead letter outlives its run, which --retention keeps for %s: give less, or more there",
 			c.RetentionDeadLetters, c.Retention)

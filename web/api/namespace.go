@@ -72,7 +72,7 @@ func (a *API) namespaces() {
 	}) (*namespaceAnswer, error) {
 		change := service.NamespaceChange{
 			Description: in.Body.Description, Quota: func(q *access.Quota) { setQuota(q, &in.Body.Quota) },
-			Age: in.Body.Retention.Age, Runs: in.Body.Retention.Runs,
+			Age: in.Body.Retention.Age, Runs: in.Body.Retention.Runs, Output: in.Body.Retention.Output,
 		}
 		return a.answerNamespace(ctx, http.StatusOK)(a.service.ChangeNamespace(ctx, in.Name, change))
 	})
@@ -113,6 +113,9 @@ func viewRetention(keep spec.Retention) wire.Retention {
 	view := wire.Retention{Runs: keep.Runs}
 	if keep.Age > 0 {
 		view.Age = keep.Age.String()
+	}
+	if keep.Output > 0 {
+		view.Output = keep.Output.String()
 	}
 	return view
 }

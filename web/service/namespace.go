@@ -184,6 +184,7 @@ type NamespaceChange struct {
 	Quota       func(*access.Quota) // nil: it stays
 	Age         *string             // of its retention; nil: it stays, "0": the server's
 	Runs        *int                // nil: it stays, 0: no bound
+	Output      *string             // as Age
 }
 
 // retention returns what is to be kept after a change.
@@ -191,11 +192,20 @@ func (c *NamespaceChange) retention(keep spec.Retention) (spec.Retention, error)
 	if c.Runs != nil {
 		keep.Runs = *c.Runs
 	}
-	if c.Age != nil && *c.Age == "0" {
-		keep.Age = 0
-	} else if c.Age != nil {
-		if err := keep.Age.UnmarshalText([]byte(*c.Age)); err != nil {
-			return keep, field("retention_invalid", "body.retention.age", "the age %s", strings.TrimPrefix(err.Error(), "spec: duration "))
+	for _, one := range []struct {
+		name  string
+		given *string
+		to    *spec.Duration
+	}{{"age", c.Age, &keep.Age}, {"output", c.Output, &keep.Output}} {
+		if one.given == nil {
+			continue
+		}
+		*one.to = 0
+		if *one.given == "0" {
+			continue
+		}
+		if err := one.to.UnmarshalText([]byte(*one.given)); err != nil {
+			return keep, field("retention_invalid", "body.retention."+one.name, "the %s %s", one.name, strings.TrimPrefix(err.Error(), "spec: duration "))
 		}
 	}
 	if problems := keep.Validate("retention"); len(problems) > 0 {

@@ -29,9 +29,14 @@ func (u *UI) retention(c echo.Context) error {
 func (u *UI) retentionPage(c echo.Context, status int, view templates.Retention, typed bool) error {
 	ctx := c.Request().Context()
 	view.Page, view.Namespace, view.Kept = u.page(c, templates.SectionRetention, "Retention"), namespaceOf(ctx), u.config.Kept
-	view.Server = "for ever"
-	if len(view.Kept) > 0 {
-		view.Server = view.Kept[0].For
+	view.Server, view.ServerOutput = "for ever", "as long as runs"
+	for _, kept := range view.Kept {
+		switch kept.Flag {
+		case "--retention":
+			view.Server = kept.For
+		case "--retention-output":
+			view.ServerOutput = kept.For
+		}
 	}
 	if !typed {
 		all, err := u.service.Namespaces(ctx)
@@ -42,6 +47,9 @@ func (u *UI) retentionPage(c echo.Context, status int, view templates.Retention,
 			if keep := all[i].Retention; all[i].Name == view.Namespace {
 				if keep.Age != 0 {
 					view.Age = inDays(keep.Age)
+				}
+				if keep.Output != 0 {
+					view.Output = inDays(keep.Output)
 				}
 				if keep.Runs != 0 {
 					view.Runs = strconv.Itoa(keep.Runs)
@@ -55,8 +63,8 @@ func (u *UI) retentionPage(c echo.Context, status int, view templates.Retention,
 // retentionChange changes what the namespace keeps.
 func (u *UI) retentionChange(c echo.Context) error {
 	ctx := c.Request().Context()
-	view := templates.Retention{Age: strings.TrimSpace(c.FormValue("age")), Runs: strings.TrimSpace(c.FormValue("runs"))}
-	age, runs := inHours(view.Age), 0
+	view := templates.Retention{Age: strings.TrimSpace(c.FormValue("age")), Runs: strings.TrimSpace(c.FormValue("runs")), Output: strings.TrimSpace(c.FormValue("output"))}
+	age, output, runs := inHours(view.Age), inHours(view.Output), 0
 	var err error
 	if view.Runs != "" {
 		if runs, err = strconv.Atoi(view.Runs); err != nil || runs < 1 {
@@ -64,7 +72,7 @@ func (u *UI) retentionChange(c echo.Context) error {
 			return u.retentionPage(c, http.StatusUnprocessableEntity, view, true)
 		}
 	}
-	_, err = u.service.ChangeNamespace(ctx, namespaceOf(ctx), service.NamespaceChange{Age: &age, Runs: &runs})
+	_, err = u.service.ChangeNamespace(ctx, namespaceOf(ctx), service.NamespaceChange{Age: &age, Runs: &runs, Output: &output})
 	if text, status, is := formProblem(err); is {
 		view.Problem = text
 		return u.retentionPage(c, status, view, true)

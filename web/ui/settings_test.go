@@ -39,13 +39,13 @@ func TestTheZoneOfTheProfileIsThatOfEveryPage(t *testing.T) {
 
 func TestRetentionOfANamespaceIsChangedOnItsPage(t *testing.T) {
 	s := newSite(t)
-	s.act(t, "/settings/retention", url.Values{"age": {"90d"}, "runs": {"500"}})
-	if page := s.see(t, "/settings/retention"); !strings.Contains(page, `value="90d"`) || !strings.Contains(page, `value="500"`) {
+	s.act(t, "/settings/retention", url.Values{"age": {"90d"}, "runs": {"500"}, "output": {"36h"}})
+	if page := s.see(t, "/settings/retention"); !strings.Contains(page, `value="90d"`) || !strings.Contains(page, `value="500"`) || !strings.Contains(page, `value="36h"`) {
 		t.Error("the page does not show what was set")
 	}
-	for _, wrong := range []url.Values{{"age": {"soon"}}, {"runs": {"-1"}}, {"runs": {"many"}}} {
+	for _, wrong := range []url.Values{{"age": {"soon"}}, {"runs": {"-1"}}, {"runs": {"many"}}, {"output": {"5m"}}} {
 		response := s.ask(t, http.MethodPost, "/settings/retention", wrong)
-		if response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), `value="`+wrong.Get("age")+wrong.Get("runs")+`"`) {
+		if response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), `value="`+wrong.Get("age")+wrong.Get("runs")+wrong.Get("output")+`"`) {
 			t.Errorf("%v: %d, or it is not in the form any more", wrong, response.Code)
 		}
 	}

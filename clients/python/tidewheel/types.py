@@ -370,7 +370,7 @@ class DAGDefinition(TypedDict):
     payload: NotRequired[Any]
     """Any JSON value of up to 1 MiB, for the tasks that have none; a manual wave may override it. Conditions read it as payload."""
     retention: NotRequired[Dict[str, Any]]
-    """How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and from --retention."""
+    """How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and then from the server."""
     schedule: NotRequired[Union[str, List[str]]]
     """The cron expression, or a list of them, of the roots that have no schedule of their own. Without any schedule, waves start manually."""
     tasks: Dict[str, Dict[str, Any]]
@@ -1470,6 +1470,8 @@ class RestoreRequest(TypedDict):
 class Retention(TypedDict):
     age: NotRequired[str]
     """Of runs, and of waves with their runs"""
+    output: NotRequired[str]
+    """Of the output and artifacts of runs, in S3"""
     runs: NotRequired[int]
     """How many runs of each job, and waves of each DAG, are kept, the newest"""
 
@@ -1477,6 +1479,8 @@ class Retention(TypedDict):
 class RetentionSettings(TypedDict):
     age: NotRequired[str]
     """From 1h to 87600h; 0 leaves it to the server"""
+    output: NotRequired[str]
+    """From 1h to age; 0 leaves it to the server"""
     runs: NotRequired[int]
     """0 takes the bound away"""
 

@@ -3069,9 +3069,10 @@ export interface components {
              */
             payload?: unknown;
             /**
-             * @description How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and from --retention.
+             * @description How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and then from the server.
              * @example {
              *       "age": "2160h",
+             *       "output": "336h",
              *       "runs": 1000
              *     }
              */
@@ -3081,6 +3082,11 @@ export interface components {
                  * @example 2160h
                  */
                 age?: string;
+                /**
+                 * @description How long the output and artifacts of a run are kept in S3 after its end, from 1h to age; as long as the run if nothing says otherwise. The last 4 KiB of the output, and small output whole, are part of the run.
+                 * @example 336h
+                 */
+                output?: string;
                 /**
                  * @description How many runs that have ended are kept, the newest, if they are not older than age; of a DAG how many waves.
                  * @example 1000
@@ -4064,9 +4070,10 @@ export interface components {
              */
             payload?: unknown;
             /**
-             * @description How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and from --retention.
+             * @description How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and then from the server.
              * @example {
              *       "age": "2160h",
+             *       "output": "336h",
              *       "runs": 1000
              *     }
              */
@@ -4076,6 +4083,11 @@ export interface components {
                  * @example 2160h
                  */
                 age?: string;
+                /**
+                 * @description How long the output and artifacts of a run are kept in S3 after its end, from 1h to age; as long as the run if nothing says otherwise. The last 4 KiB of the output, and small output whole, are part of the run.
+                 * @example 336h
+                 */
+                output?: string;
                 /**
                  * @description How many runs that have ended are kept, the newest, if they are not older than age; of a DAG how many waves.
                  * @example 1000
@@ -5243,6 +5255,11 @@ export interface components {
              */
             age?: string;
             /**
+             * @description Of the output and artifacts of runs, in S3
+             * @example 336h
+             */
+            output?: string;
+            /**
              * Format: int64
              * @description How many runs of each job, and waves of each DAG, are kept, the newest
              * @example 1000
@@ -5255,6 +5272,11 @@ export interface components {
              * @example 2160h
              */
             age?: string;
+            /**
+             * @description From 1h to age; 0 leaves it to the server
+             * @example 336h
+             */
+            output?: string;
             /**
              * Format: int64
              * @description 0 takes the bound away
