@@ -131,7 +131,7 @@ func RetentionPage(v Retention) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" inputmode=\"numeric\" maxlength=\"10\" autocomplete=\"off\" placeholder=\"any number\" aria-describedby=\"retention-runs-hint\"><p class=\"hint\" id=\"retention-runs-hint\">Runs of each job, and waves of each DAG: the newest. Empty: any number.</p></div><div class=\"field\"><label for=\"retention-output\">Keep output and artifacts for</label> <input id=\"retention-output\" name=\"output\" value=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" inputmode=\"numeric\" maxlength=\"10\" autocomplete=\"off\" placeholder=\"any number\" aria-describedby=\"retention-runs-hint\"><p class=\"hint\" id=\"retention-runs-hint\">Runs of each job, and waves of each DAG: the newest. Empty: any number.</p></div><div class=\"field\"><label for=\"retention-output\">Keep output for</label> <input id=\"retention-output\" name=\"output\" value=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -157,14 +157,14 @@ func RetentionPage(v Retention) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "\" aria-describedby=\"retention-output-hint\"><p class=\"hint\" id=\"retention-output-hint\">Of runs, in S3. They go with the run at the latest. Empty: as the server does, ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "\" aria-describedby=\"retention-output-hint\"><p class=\"hint\" id=\"retention-output-hint\">Of runs, with artifacts, in S3; no longer than the run. Empty: as the server does, ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
 				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.ServerOutput)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/about.templ`, Line: 32, Col: 145}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/about.templ`, Line: 32, Col: 149}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
