@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io/fs"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,18 +67,57 @@ func serve(bundled fs.FS) http.Handler {
 			http.Error(w, "there is no such file: load the page again", http.StatusNotFound)
 			return
 		}
-		data, err := fs.ReadFile(bundled, name)
+		h := w.Header()
+		data, encoding, err := encoded(bundled, name, r.Header.Values("Accept-Encoding"))
 		if err != nil {
 			http.Error(w, "the file cannot be read", http.StatusInternalServerError)
 			return
 		}
-		h := w.Header()
+		if encoding != "" {
+			h.Set("Content-Encoding", encoding)
+		}
+		h.Set("Vary", "Accept-Encoding")
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("ETag", `"`+name+`"`)
+		h.Set("ETag", `"`+name+encoding+`"`)
 		http.ServeContent(w, r, name, time.Time{}, strings.NewReader(string(data)))
 	})
 }
 
+// encodings are the compressed forms that the build leaves beside a file, the smallest first.
+var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+
+// encoded returns a file in the smallest form that is there and that the headers accept, and the name of its encoding, "" for none.
+func encoded(bundled fs.FS, name string, accept []string) (data []byte, encoding string, err error) {
+	for _, one := range encodings {
+		if !accepts(accept, one.name) {
+			continue
+		}
+		if data, err := fs.ReadFile(bundled, name+one.suffix); err == nil {
+			return data, one.name, nil
+		}
+	}
+	data, err = fs.ReadFile(bundled, name)
+	return data, "", err
+}
+
+// accepts reports whether one of some Accept-Encoding headers names an encoding, and does not rule it out by q=0.
+func accepts(headers []string, encoding string) bool {
+	for _, header := range headers {
+		for one := range strings.SplitSeq(header, ",") {
+			name, weight, weighed := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(name), encoding) {
+				q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
+				return !weighed || err == nil && q > 0
+			}
+		}
+	}
+	return false
+}
+
 // servable keeps back what is there for the build only.
-func servable(name string) bool { return name != "manifest.json" && !strings.HasPrefix(name, ".") }
+func servable(name string) bool {
+	return name != "manifest.json" && !strings.HasPrefix(name, ".") && !slices.ContainsFunc(encodings, func(one struct{ name, suffix string }) bool {
+		return strings.HasSuffix(name, one.suffix)
+	})
+}

@@ -3,6 +3,7 @@ package static
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -12,6 +13,8 @@ func get(t *testing.T, method, path string, header http.Header) *httptest.Respon
 	bundled := fstest.MapFS{
 		"app.ABC.js":    {Data: []byte("let tide = 1")},
 		"app.ABC.css":   {Data: []byte("a{}")},
+		"app.ABC.js.br": {Data: []byte("brotli")},
+		"app.ABC.js.gz": {Data: []byte("gzip")},
 		"logo.ABC.svg":  {Data: []byte("<svg/>")},
 		"manifest.json": {Data: []byte("{}")},
 		".gitkeep":      {},
@@ -44,6 +47,26 @@ func TestBundledFilesAreKeptForEver(t *testing.T) {
 	}
 }
 
+func TestSmallestFormThatIsAcceptedIsSent(t *testing.T) {
+	for _, test := range []struct{ path, accept, encoding, body string }{
+		{"/static/app.ABC.js", "gzip, deflate, br, zstd", "br", "brotli"},
+		{"/static/app.ABC.js", "gzip, br;q=0", "gzip", "gzip"},
+		{"/static/app.ABC.js", "br;q=0.0, GZIP;q=0.5", "gzip", "gzip"},
+		{"/static/app.ABC.js", "brotli, zstd", "", "let tide = 1"},
+		{"/static/app.ABC.js", "", "", "let tide = 1"},
+		{"/static/app.ABC.css", "gzip, br", "", "a{}"}, // it has none
+	} {
+		response := get(t, http.MethodGet, test.path, http.Header{"Accept-Encoding": {test.accept}})
+		header := response.Header()
+		if header.Get("Content-Encoding") != test.encoding || response.Body.String() != test.body || header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s for %q: %q as %q, Vary %q", test.path, test.accept, response.Body, header.Get("Content-Encoding"), header.Get("Vary"))
+		}
+		if kind := header.Get("Content-Type"); !strings.HasPrefix(kind, "text/") {
+			t.Errorf("%s for %q is a %s", test.path, test.accept, kind)
+		}
+	}
+}
+
 func TestKnownFileIsNotSentAgain(t *testing.T) {
 	first := get(t, http.MethodGet, "/static/app.ABC.js", nil)
 	again := get(t, http.MethodGet, "/static/app.ABC.js", http.Header{"If-None-Match": {first.Header().Get("ETag")}})
@@ -53,7 +76,7 @@ func TestKnownFileIsNotSentAgain(t *testing.T) {
 }
 
 func TestNothingElseIsServed(t *testing.T) {
-	for _, path := range []string{"/static/", "/static/deep", "/static/manifest.json", "/static/.gitkeep", "/static/app.XYZ.js", "/static/../go.mod"} {
+	for _, path := range []string{"/static/", "/static/deep", "/static/manifest.json", "/static/.gitkeep", "/static/app.XYZ.js", "/static/../go.mod", "/static/app.ABC.js.br", "/static/app.ABC.js.gz"} {
 		response := get(t, http.MethodGet, path, nil)
 		if response.Code != http.StatusNotFound || response.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d, Cache-Control %q; want 404 that nobody keeps", path, response.Code, response.Header().Get("Cache-Control"))

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/tidewheel/tidewheel/static"
 	"github.com/tidewheel/tidewheel/web/api"
 )
 
@@ -77,7 +78,7 @@ func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 func quiet(path string) bool {
-	return path == "/livez" || path == "/readyz" || path == metricsPath || strings.HasPrefix(path, "/static/")
+	return path == "/livez" || path == "/readyz" || path == metricsPath || strings.HasPrefix(path, static.Prefix)
 }
 
 // recoverPanic keeps a fault in one request from ending the others.
@@ -113,7 +114,7 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 		header.Set("Referrer-Policy", "same-origin")
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if !strings.HasPrefix(c.Request().URL.Path, "/static/") {
+		if !strings.HasPrefix(c.Request().URL.Path, static.Prefix) {
 			header.Set("Cache-Control", "no-store")
 		}
 		if c.Request().TLS != nil { // behind a proxy it is the proxy's to say; browsers pass over it where the host is an address
@@ -159,10 +160,10 @@ var withoutTrailingSlash = middleware.RemoveTrailingSlashWithConfig(middleware.T
 	RedirectCode: http.StatusPermanentRedirect,
 })
 
-// notCompressed reports whether an answer is sent as it is: a stream, a program, output that may be large, or what is
-// small by nature.
+// notCompressed reports whether an answer is sent as it is: a stream, a program, output that may be large, what is small by nature, or
+// compressed already.
 func notCompressed(c echo.Context) bool {
 	r := c.Request()
-	return streams(r) || uploads(r) || r.Header.Get("Range") != "" || strings.HasSuffix(r.URL.Path, "/content") ||
+	return streams(r) || uploads(r) || r.Header.Get("Range") != "" || strings.HasPrefix(r.URL.Path, static.Prefix) || strings.HasSuffix(r.URL.Path, "/content") ||
 		strings.HasSuffix(r.URL.Path, "/logs") || strings.HasSuffix(r.URL.Path, "/output")
 }

@@ -4,8 +4,9 @@
 import { dropDraft, pageOf } from "../draftstore.js";
 import { Draft } from "./draft.js";
 import { Saving } from "./saving.js";
+import * as words from "./schema.js";
 import { show } from "./values.js";
-import { makeYamlEditor } from "./yaml.js";
+import { Text } from "./text.js";
 
 export const schemaOf = () => fetch("/schema.json").then((answer) => answer.json()).catch(() => ({}));
 
@@ -41,16 +42,39 @@ export class DefinitionPage {
     this.form.dataset.ready = "";
   }
 
-  // startEditor puts the editor in the place of the text field; suggest(path) returns further values for a place.
+  // startEditor puts the editor in the place of the text field when that is first seen; suggest(path) returns further values for a place.
   startEditor(schema, suggest) {
+    this.editor = new Text(this.area.value, schema, (text, by) => this.changed(by));
+    const typed = () => this.area.value === this.editor.text() || this.editor.setText(this.area.value, "typed");
+    this.area.addEventListener("input", typed);
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.at(-1).isIntersecting) return;
+      seen.disconnect();
+      import("./yaml.js").then(({ makeYamlEditor }) => {
+        this.area.removeEventListener("input", typed);
+        this.showEditor(makeYamlEditor, schema, suggest);
+      }).catch((error) => console.warn("the editor could not be loaded; use the text field instead", error));
+    });
+    seen.observe(this.area);
+  }
+
+  showEditor(make, schema, suggest) {
+    const text = this.editor;
+    const [focused, place] = [document.activeElement === this.area, this.area.selectionEnd];
     const pane = this.form.querySelector("[data-jobform-editor]");
     pane.hidden = false;
     this.area.hidden = true;
-    this.editor = makeYamlEditor(pane, {
-      label: "Definition, YAML", text: this.area.value, schema,
+    this.editor = make(pane, {
+      label: "Definition, YAML", from: text, schema,
       suggest: (path) => ({ binary: binaries, timezone: zones })[path.at(-1)]?.() ?? suggest?.(path),
-      onChange: (text, by) => this.changed(by),
+      onChange: (_, by) => this.changed(by),
     });
+    this.editor.setProblems(text.problems ?? []);
+    text.later?.(this.editor);
+    if (focused) {
+      const lines = words.linesTo(text.text(), place);
+      this.editor.goTo(lines.length, lines.at(-1).length + 1);
+    }
     this.form.querySelector('label[for="definition"]').addEventListener("click", (event) => {
       event.preventDefault();
       this.editor.focus();

@@ -6,6 +6,12 @@ const resolve = (schema, node) => {
   return at;
 };
 
+// kindOf is what a definition says it is; undefined where it does not say.
+export const kindOf = (text) => text.match(/^kind:\s*["']?(\w+)/m)?.[1];
+
+// linesTo returns the lines of a text up to a position, the last of them as far as that.
+export const linesTo = (text, position) => text.slice(0, position).split("\n");
+
 // rootOf is the part of the schema for one kind of document; the first one if the kind is not known.
 function rootOf(schema, kind) {
   const roots = Object.values(schema.$defs ?? {}).filter((root) => root.properties?.kind);

@@ -2,7 +2,7 @@
 // changes from outside that leave comments alone. It lives in a shadow root, where a strict content security policy
 // lets it have its styles: they are adopted style sheets there, and style elements anywhere else.
 //
-//   const editor = makeYamlEditor(parent, { label, text, schema, suggest, onChange });
+//   const editor = makeYamlEditor(parent, { label, from, schema, suggest, onChange });   from is a Text, see text.js
 //   editor.text(), editor.setText(text)     all of it
 //   editor.read()                           {values, problem}, see document.js
 //   editor.patch(path, value)               one value, undefined to take it away; reports whether the text could be read
@@ -13,19 +13,18 @@
 //
 // onChange(text, by) is called after each change with by = "typed", "patched" or "set". suggest(path) may give more
 // values for a place than the schema knows, such as the names of what is there.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, isolateHistory, redo, redoDepth, undo, undoDepth } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, EditorState } from "@codemirror/state";
+import { Annotation, EditorState, StateEffect } from "@codemirror/state";
 import {
   EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { patchAll, read } from "./document.js";
+import { read } from "./document.js";
 import * as words from "./schema.js";
+import { changesFor } from "./text.js";
 
 const origin = Annotation.define();
 
@@ -66,32 +65,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: "var(--ink-soft)" },
 ]);
 
-const kindOf = (state) => state.doc.toString().match(/^kind:\s*["']?(\w+)/m)?.[1];
-
-function linesTo(state, position) {
-  return state.doc.sliceString(0, position).split("\n");
-}
-
-function completion(schema, suggest) {
-  return (context) => {
-    const lines = linesTo(context.state, context.pos);
-    const word = context.matchBefore(/[\w@.:*/-]*/);
-    if (!context.explicit && word.from === word.to) return null;
-    if (/(^|\s)#/.test(lines.at(-1))) return null;
-    const path = words.pathAt(lines);
-    const kind = kindOf(context.state);
-    if (path.at(-1) !== "") {
-      const options = [...(suggest?.(path) ?? []), ...words.values(schema, kind, path)];
-      return options.length === 0 ? null : { from: word.from, options: [...new Set(options)].map((label) => ({ label, type: "constant" })) };
-    }
-    const there = new Set(context.state.doc.toString().split("\n").map((line) => line.match(/^([\w-]+)\s*:/)?.[1]));
-    const options = words.keys(schema, kind, path.slice(0, -1)).filter((key) => path.length > 1 || !there.has(key.name));
-    return {
-      from: word.from, validFor: /^\w*$/,
-      options: options.map((key) => ({ label: key.name, apply: `${key.name}: `, type: "property", info: key.about })),
-    };
-  };
-}
+const current = (view) => view.state.doc.toString();
 
 function hover(schema) {
   return hoverTooltip((view, position) => {
@@ -101,8 +75,8 @@ function hover(schema) {
       return position >= from && position <= from + found[1].length;
     });
     if (!key) return null;
-    const path = words.pathAt(linesTo(view.state, line.from + key.index + key[0].length));
-    const text = words.about(words.at(schema, kindOf(view.state), path));
+    const path = words.pathAt(words.linesTo(current(view), line.from + key.index + key[0].length));
+    const text = words.about(words.at(schema, words.kindOf(current(view)), path));
     if (text === "") return null;
     const from = line.from + key.index;
     return { pos: from, end: from + key[1].length, above: true, create: () => ({ dom: box(text) }) };
@@ -116,17 +90,17 @@ function box(text) {
   return dom;
 }
 
-export function makeYamlEditor(parent, { label, text, schema, suggest, onChange }) {
+export function makeYamlEditor(parent, { label, from, schema, suggest, onChange }) {
   const shadow = parent.attachShadow({ mode: "open" });
-  const state = EditorState.create({
-    doc: text,
+  const blank = EditorState.create({
+    doc: from.steps[0],
     extensions: [
       lineNumbers(), highlightActiveLineGutter(), highlightSpecialChars(), history(), drawSelection(), indentOnInput(),
-      bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches(), lintGutter(),
+      bracketMatching(), highlightActiveLine(), lintGutter(),
       yaml(), indentUnit.of("  "), EditorState.tabSize.of(2), EditorView.lineWrapping, look, syntaxHighlighting(colours),
-      autocompletion({ override: [completion(schema, suggest)] }), hover(schema),
+      hover(schema),
       // Tab goes on to the next field, as everywhere on a page.
-      keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
+      keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
       EditorView.contentAttributes.of({ "aria-label": label, autocapitalize: "off", autocorrect: "off", spellcheck: "false" }),
       EditorView.updateListener.of((update) => {
         if (!update.docChanged) return;
@@ -135,11 +109,10 @@ export function makeYamlEditor(parent, { label, text, schema, suggest, onChange 
       }),
     ],
   });
-  const view = new EditorView({ state, parent: shadow, root: shadow });
-  const current = () => view.state.doc.toString();
+  const view = new EditorView({ state: withHistory(blank, from), parent: shadow, root: shadow });
+  view.contentDOM.addEventListener("focus", () => assist(view, schema, suggest), { once: true });
   const write = (edits, annotations) => {
-    const kind = kindOf(view.state);
-    const changes = patchAll(current(), edits, (path) => words.keys(schema, kind, path).map((key) => key.name));
+    const changes = changesFor(schema, current(view), edits);
     if (changes === null) return false;
     if (changes.length > 0) {
       view.dispatch({ changes, annotations: [origin.of("patched"), ...annotations], effects: EditorView.scrollIntoView(changes.at(-1).from, { y: "nearest" }) });
@@ -147,8 +120,8 @@ export function makeYamlEditor(parent, { label, text, schema, suggest, onChange 
     return true;
   };
   return {
-    text: current,
-    read: () => read(current()),
+    text: () => current(view),
+    read: () => read(current(view)),
     setText(fresh) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: fresh }, annotations: [origin.of("set"), isolateHistory.of("full")] });
     },
@@ -173,6 +146,36 @@ export function makeYamlEditor(parent, { label, text, schema, suggest, onChange 
     focus: () => view.focus(),
     destroy: () => view.destroy(),
   };
+}
+
+// withHistory takes the steps of a Text, so that they can be undone and done again.
+function withHistory(blank, { steps, at }) {
+  let state = blank;
+  for (const step of steps.slice(1)) {
+    state = state.update({ changes: difference(current({ state }), step), annotations: isolateHistory.of("full") }).state;
+  }
+  for (let i = steps.length - 1; i > at; i--) undo({ state, dispatch: (transaction) => (state = transaction.state) });
+  return state;
+}
+
+// difference is the one change that makes a text of another.
+function difference(before, after) {
+  const most = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < most && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < most - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
+}
+
+// assist adds what helps while one types. Without it the editor can be used all the same.
+async function assist(view, schema, suggest) {
+  try {
+    const { assistance } = await import("./assist.js");
+    view.dispatch({ effects: StateEffect.appendConfig.of(assistance(schema, suggest)) });
+  } catch (error) {
+    console.warn("completion and search could not be loaded", error);
+  }
 }
 
 function place(doc, line, column) {
