@@ -35,9 +35,9 @@ const pages = {
   "job-run-dialog": { at: () => "/jobs/ticker", act: dialog("Run with…") },
   "job-pause-dialog": { at: () => "/jobs/ticker", act: dialog("Pause") },
   "job-delete-dialog": { at: () => "/jobs/ticker", act: dialog("Delete") },
-  "job-new": { at: () => "/jobs/new", act: (page) => page.locator("form[data-ready]").waitFor(), limit: editorLimit },
+  "job-new": { at: () => "/jobs/new", act: (page) => page.locator("[data-jobform-editor]").waitFor(), limit: editorLimit },
   "dag-new": { at: () => "/dags/new", act: (page) => page.locator("form[data-ready]").waitFor(), limit: editorLimit },
-  "job-edit": { at: () => "/jobs/ticker/edit", act: (page) => page.locator("form[data-ready]").waitFor(), limit: editorLimit },
+  "job-edit": { at: () => "/jobs/ticker/edit", act: (page) => page.locator("[data-jobform-editor]").waitFor(), limit: editorLimit },
   "job-problems": {
     at: () => "/jobs/new",
     act: async (page) => {
@@ -170,6 +170,7 @@ for (const [name, { at, act, status = 200, limit = weightLimit }] of Object.entr
     await page.waitForLoadState("load");
     await act?.(page);
     assert.ok(weight > 0 && weight < limit, `${weight} bytes were sent for the first visit`);
+    if (limit === editorLimit) console.log(`${name}: ${weight} bytes were sent for the first visit`);
 
     const plain = await it.open(at(), { javaScriptEnabled: false });
     const words = (await plain.getByRole("main").innerText()).trim();
