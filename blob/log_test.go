@@ -2,6 +2,7 @@ package blob
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,14 +156,15 @@ func TestSyncShowsWhatHasCome(t *testing.T) {
 		}
 		all = append(all, text...)
 	}
-	if err := writer.Sync(); err != nil {
+	if err := writer.Sync(nil); err != nil {
 		t.Fatal(err)
 	}
 	reader := openLog(t, store, "run")
 	checkLog(t, reader, nil)
+	last := ""
 	for _, text := range []string{"one\ntw", "o\n", strings.Repeat("three\n", LogChunkSize/6), "", "four"} {
 		write(text)
-		if err := writer.Sync(); err != nil {
+		if err := writer.Sync([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		if err := reader.Refresh(t.Context()); err != nil {
@@ -171,13 +173,20 @@ func TestSyncShowsWhatHasCome(t *testing.T) {
 		if reader.Complete() {
 			t.Error("complete while it is written")
 		}
+		if want := cmp.Or(text, last); string(reader.Marks()) != want {
+			t.Errorf("its marks are %q", reader.Marks())
+		}
+		last = cmp.Or(text, last)
 		checkLog(t, reader, all)
 	}
 	closeLog(t, writer)
+	if marks := openLog(t, store, "run").Marks(); marks != nil {
+		t.Errorf("complete, it has marks that are the run's by then: %q", marks)
+	}
 	if _, err := writer.Write([]byte("late")); !errors.Is(err, ErrLogClosed) {
 		t.Errorf("write after the end: %v", err)
 	}
-	if err := writer.Sync(); !errors.Is(err, ErrLogClosed) {
+	if err := writer.Sync(nil); !errors.Is(err, ErrLogClosed) {
 		t.Errorf("sync after the end: %v", err)
 	}
 	if again := closeLog(t, writer); again.Size != int64(len(all)) {
@@ -204,7 +213,7 @@ func TestLogWrittenAndSyncedAtOnce(t *testing.T) {
 				return
 			default:
 			}
-			if err := writer.Sync(); err != nil {
+			if err := writer.Sync(nil); err != nil {
 				t.Error(err)
 				return
 			}
@@ -305,7 +314,7 @@ func TestLogRefusedForGoodSaysSo(t *testing.T) {
 	if _, err := writer.Write([]byte("text\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := writer.Sync(); !errors.Is(err, ErrNotFound) {
+	if err := writer.Sync(nil); !errors.Is(err, ErrNotFound) {
 		t.Errorf("sync: %v", err)
 	}
 	if _, err := writer.Write([]byte("more\n")); !errors.Is(err, ErrNotFound) {

@@ -30,6 +30,8 @@ type logIndex struct {
 	Open bool `json:"open"`
 	// Complete means that nothing will be added.
 	Complete bool `json:"complete"`
+	// Marks are the writer's own, of what may still grow.
+	Marks []byte `json:"marks,omitempty"`
 
 	// before[i] is the number of newlines before chunk i; one more entry at the
 	// end holds their total. Derived.

@@ -72,6 +72,9 @@ func (r *LogReader) Lines() int64 { return r.index.lines() }
 // executor died before it could finish the log.
 func (r *LogReader) Complete() bool { return r.index.Complete }
 
+// Marks are those that the writer gave to its last Sync; none once the log is complete.
+func (r *LogReader) Marks() []byte { return r.index.Marks }
+
 // ReadAt fills p from an offset, as io.ReaderAt does, with io.EOF at the end.
 func (r *LogReader) ReadAt(ctx context.Context, p []byte, offset int64) (int, error) {
 	if offset < 0 {

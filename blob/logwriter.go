@@ -61,6 +61,7 @@ type logWork struct {
 	data     []byte
 	full     bool
 	complete bool
+	marks    []byte     // of a Sync
 	reply    chan error // nil while no caller waits
 }
 
@@ -139,15 +140,16 @@ func (w *LogWriter) send(work logWork) error {
 }
 
 // Sync stores what has come so far and brings the index up to date, so that
-// readers see it. The caller decides how often.
-func (w *LogWriter) Sync() error {
+// readers see it, with marks: what the caller knows of the output beside its
+// bytes, which readers have until it ends. The caller decides how often.
+func (w *LogWriter) Sync(marks []byte) error {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
 		return ErrLogClosed
 	}
 	// Bytes written later come after these, in the same array or in a new one.
-	work := logWork{chunk: w.chunk, data: w.buffer[:len(w.buffer):len(w.buffer)], reply: make(chan error, 1)}
+	work := logWork{chunk: w.chunk, data: w.buffer[:len(w.buffer):len(w.buffer)], marks: marks, reply: make(chan error, 1)}
 	w.mu.Unlock()
 	return w.await(work)
 }
@@ -229,7 +231,9 @@ func (w *LogWriter) keep(stored *logProgress, work logWork) error {
 	if wanted := work.reply != nil && stored.dirty; !due && !wanted && !work.complete {
 		return nil
 	}
-	stored.index.Complete = work.complete
+	if stored.index.Complete = work.complete; work.complete || work.marks != nil {
+		stored.index.Marks = work.marks
+	}
 	data, err := json.Marshal(&stored.index)
 	if err != nil {
 		return fmt.Errorf("blob: encode log index: %w", err)

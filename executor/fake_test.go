@@ -447,6 +447,7 @@ type logWriter struct {
 	mu    sync.Mutex
 	info  executor.LogInfo
 	syncs int
+	marks []byte // of the last Sync
 	last  byte
 }
 
@@ -466,10 +467,11 @@ func (w *logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *logWriter) Sync() error {
+func (w *logWriter) Sync(marks []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.syncs++
+	w.marks = marks
 	return nil
 }
 

@@ -117,7 +117,7 @@ func (a *attempt) show(over context.Context) {
 func (a *attempt) recent(out *output.Capture) int64 {
 	size := out.Size()
 	if size > output.Keep {
-		a.log.sync(a.e.log)
+		a.log.sync(out.Marks(0), a.e.log)
 	}
 	return max(0, size-output.Keep)
 }

@@ -197,6 +197,12 @@ func TestWatchOfABigOutputBeginsWithWhatIsInMemory(t *testing.T) {
 			t.Fatalf("%d bytes were shown, and what came before was made readable: %t", seen, synced())
 		}
 	}
+	log := r.log(task.Run, 1)
+	log.mu.Lock()
+	if mark, known := engine.OutputMarkAt(engine.DecodeOutputMarks(log.marks), 500_000); !known || time.Since(mark.At) > time.Minute {
+		t.Errorf("what is readable came at %v, known %t", mark.At, known)
+	}
+	log.mu.Unlock()
 	letIn(t, gate)
 	r.finish(task)
 }

@@ -141,8 +141,8 @@ type LogWriter interface {
 	// Write blocks while the store is slower than the program or away. It fails once its context has ended, or the
 	// store refuses for good.
 	io.Writer
-	// Sync makes what was written so far readable by others.
-	Sync() error
+	// Sync makes what was written so far readable by others, with the marks of it (of engine.EncodeOutputMarks).
+	Sync(marks []byte) error
 	// Close writes the rest and the line index, and returns what is stored. It must be called.
 	Close() (LogInfo, error)
 }

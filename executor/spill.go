@@ -35,21 +35,21 @@ func (a *attempt) spill() (io.Writer, error) {
 	s.writer, s.cancel, s.ticks = writer, cancel, stop
 	s.tick.Go(func() {
 		for !waited(ticks, syncEvery) {
-			s.sync(a.e.log)
+			s.sync(a.output.Marks(0), a.e.log)
 		}
 	})
 	return writer, nil
 }
 
-// sync makes readable what has come so far.
-func (s *spill) sync(log *slog.Logger) {
+// sync makes readable what has come so far, with its marks.
+func (s *spill) sync(marks []byte, log *slog.Logger) {
 	s.mu.Lock()
 	writer := s.writer
 	s.mu.Unlock()
 	if writer == nil {
 		return
 	}
-	if err := writer.Sync(); err != nil {
+	if err := writer.Sync(marks); err != nil {
 		log.Debug("an output could not be made readable so far", keyError, err)
 	}
 }

@@ -131,6 +131,27 @@ func TestLogIsReadWithTimestamps(t *testing.T) {
 	}
 }
 
+// markedLog is an output that may still grow.
+type markedLog struct {
+	webtest.TextLog
+	marks []engine.OutputMark
+}
+
+func (l markedLog) Marks() []byte { return engine.EncodeOutputMarks(l.marks) }
+
+func TestStoredLogOfARunningAttemptIsReadWithTimestamps(t *testing.T) {
+	s := newSite(t)
+	run := running(s)
+	at := time.Date(2026, 11, 27, 11, 57, 21, 150_000_000, time.UTC)
+	s.Blobs.SetLog(run.ID, markedLog{"first\nsecond\n", []engine.OutputMark{{Offset: 0, At: at}, {Offset: 6, At: at.Add(time.Second), Stream: engine.StreamStderr}}})
+	const first, second = "2026-11-27T11:57:21.150Z - first\n", "2026-11-27T11:57:22.150Z stderr second\n"
+	for query, want := range map[string]string{"": first + second, "&tail=1": second} {
+		if got := s.ask("GET", "/api/v1/runs/"+run.ID+"/logs?timestamps=true"+query, "").is(http.StatusOK); string(got.body) != want {
+			t.Errorf("%s gives %q, want %q", query, got.body, want)
+		}
+	}
+}
+
 func TestHugeLogIsNotHeldInMemory(t *testing.T) {
 	s := newSite(t)
 	run := running(s)

@@ -47,6 +47,8 @@ const KindUnknown = "unknown"
 type StoredLog interface {
 	Size() int64
 	Lines() int64
+	// Marks are of engine.EncodeOutputMarks, of an output that may still grow.
+	Marks() []byte
 	// ReadAt reads as io.ReaderAt does.
 	ReadAt(ctx context.Context, p []byte, offset int64) (int, error)
 	CopyTo(ctx context.Context, w io.Writer, offset int64) (int64, error)

@@ -22,7 +22,7 @@ type Log struct {
 	Cut int64
 	// Lost is how much more it printed, in bytes, that could not be stored.
 	Lost int64
-	// Marks say when what is there was printed, and where to; none while the attempt goes on, and of what an earlier version ran.
+	// Marks say when what is there was printed, and where to; none of what an earlier version ran.
 	Marks []engine.OutputMark
 	// Missing says in words why nothing can be read where something should be.
 	Missing string
@@ -75,6 +75,9 @@ func (s *Service) openLog(ctx context.Context, run *engine.Run, attempt int) (lo
 		return nil, fmt.Errorf("open the output of run %s: %w", run.ID, err)
 	}
 	log.Size, log.Lines = log.stored.Size(), log.stored.Lines()
+	if a.Output == nil { // it has no result yet, or never had
+		log.Marks = engine.DecodeOutputMarks(log.stored.Marks())
+	}
 	return log, nil
 }
 

@@ -190,8 +190,8 @@ func (f *follower) look(ctx context.Context) (complete bool, err error) {
 
 // catchUp writes what the log holds beyond the position.
 func (f *follower) catchUp(ctx context.Context, log *Log) error {
-	if len(log.Marks) > 0 {
-		f.marks = log.Marks
+	if n := len(log.Marks); n > 0 && (len(f.marks) == 0 || log.Marks[n-1].Offset >= f.marks[len(f.marks)-1].Offset) {
+		f.marks = log.Marks // those of the store are behind what came live
 	}
 	if f.buffer == nil && f.position < log.Size {
 		f.buffer = make([]byte, 64<<10)

@@ -14,8 +14,9 @@ import (
 // text is a stored output in memory.
 type text string
 
-func (l text) Size() int64  { return int64(len(l)) }
-func (l text) Lines() int64 { return int64(strings.Count(string(l), "\n")) }
+func (l text) Size() int64   { return int64(len(l)) }
+func (l text) Marks() []byte { return nil }
+func (l text) Lines() int64  { return int64(strings.Count(string(l), "\n")) }
 func (l text) ReadAt(_ context.Context, p []byte, offset int64) (int, error) {
 	return strings.NewReader(string(l)).ReadAt(p, offset)
 }

@@ -180,6 +180,9 @@ func (l TextLog) Size() int64 { return int64(len(l)) }
 // Lines implements service.StoredLog.
 func (l TextLog) Lines() int64 { return lines(string(l)) }
 
+// Marks implements service.StoredLog.
+func (l TextLog) Marks() []byte { return nil }
+
 // ReadAt implements service.StoredLog.
 func (l TextLog) ReadAt(_ context.Context, p []byte, offset int64) (int, error) {
 	return strings.NewReader(string(l)).ReadAt(p, offset)
@@ -206,6 +209,9 @@ func (l TextLog) ReadLines(_ context.Context, from, count int64) ([]service.LogL
 
 // HugeLog is output of so many bytes, all of them 'x', that lies nowhere.
 type HugeLog int64
+
+// Marks implements service.StoredLog.
+func (l HugeLog) Marks() []byte { return nil }
 
 // Size implements service.StoredLog.
 func (l HugeLog) Size() int64 { return int64(l) }
