@@ -39,7 +39,7 @@ both("a problem in the YAML leads to its line, and the form follows what is past
   const name = `gauge-${++made}`;
   const page = await it.open("/jobs/new", { permissions: ["clipboard-read", "clipboard-write"] });
   const editor = page.getByRole("textbox", { name: "Definition, YAML" });
-  await editor.waitFor();
+  await page.locator(".cm-editor").waitFor();
   await page.evaluate((text) => navigator.clipboard.writeText(text), `kind: Job\nname: ${name}\nbinary: gauge@stable\nschedule: "0 3 * *"\n# by hand\ntimeout: 2m\n`);
   if (hand.name.includes("mouse")) await editor.click();
   else await tabTo(page, editor);

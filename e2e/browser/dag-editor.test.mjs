@@ -111,6 +111,7 @@ test("what is typed in the YAML shows in the graph, and comments outlive what is
   await page.getByRole("button", { name: "Diamond" }).click();
   await page.getByRole("button", { name: "YAML", exact: true }).click();
   await page.getByLabel("Definition, YAML").click();
+  await page.locator('.cm-content[aria-autocomplete="list"]').waitFor(); // brackets are closed from then on
   await page.keyboard.press("Control+End");
   await page.keyboard.type("  # says that it is done\ntell: {binary: step");
   await page.keyboard.type(", needs: [join]");
@@ -133,6 +134,37 @@ test("what is typed in the YAML shows in the graph, and comments outlive what is
   await name.press("Enter");
   await task(page, "join-all").waitFor();
   assert.match(await yaml(page), /needs: \[join-all, fetch\]/);
+});
+
+test("what was done before the YAML is seen is undone and done again in it", async () => {
+  const page = await it.open("/dags/new");
+  await editor(page);
+  assert.equal(await page.locator(".cm-editor").count(), 0, "the editor comes when it is needed");
+  const texts = [await yaml(page)];
+  await page.getByRole("button", { name: "Diamond" }).click();
+  texts.push(await yaml(page));
+  await task(page, "join").click();
+  await page.keyboard.press("Delete");
+  await task(page, "join").waitFor({ state: "detached" });
+  texts.push(await yaml(page));
+  await page.getByRole("button", { name: "Undo" }).click();
+  await task(page, "join").waitFor();
+  assert.equal(await yaml(page), texts[1]);
+
+  await page.getByRole("button", { name: "YAML", exact: true }).click();
+  await page.locator(".cm-editor").waitFor();
+  assert.equal(await yaml(page), texts[1]);
+  await page.getByRole("button", { name: "Redo" }).click();
+  await task(page, "join").waitFor({ state: "detached" });
+  assert.equal(await yaml(page), texts[2]);
+  await page.getByLabel("Definition, YAML").click();
+  for (const text of [texts[1], texts[0]]) {
+    await page.keyboard.press("Control+z");
+    await until(async () => (await yaml(page)) === text, "a step to be undone", 5_000);
+  }
+  await page.getByRole("button", { name: "Undo" }).and(page.locator(":disabled")).waitFor();
+  await page.keyboard.press("Control+y");
+  await until(async () => (await yaml(page)) === texts[1], "a step to be done again", 5_000);
 });
 
 test("a DAG is made and saved by keyboard alone", async () => {
