@@ -26,6 +26,7 @@ import { picture } from "./picture.js";
 const closest = { least: 0.04, most: 2 };
 const levels = { near: 0.52, middle: 0.26 }; // zoom from which texts, and names alone, can be read
 const legible = 0.42; // zoom from which a first look shows all
+const comfortable = 0.75; // zoom of a first look that cannot
 const everything = 250; // tasks up to which all are kept in the page; of more, those in view
 const mapped = 40; // tasks above which there is a map of the whole
 const slack = 4; // pixels that a click may move
@@ -135,8 +136,8 @@ class Graph {
     selection(this.view).call(this.zoomer.scaleBy, factor);
   }
 
-  // fit shows all of the graph, at its own size if there is room. A first look at it begins with the roots instead,
-  // where all of it would be too small to read.
+  // fit shows all of the graph, at its own size if there is room. Where all of it would be too small to read, a first look
+  // shows its width instead, or begins with the roots.
   fit({ first = false } = {}) {
     // The map stands at the left of a wide view, and what folds above a narrow one.
     const left = this.tasks.size > mapped && this.view.clientWidth > 900 ? 190 : 0;
@@ -147,8 +148,9 @@ class Graph {
     if (width > 0 && this.tasks.size > 0) {
       let k = Math.max(closest.least, Math.min(1, width / this.laid.width, height / this.laid.height));
       const readable = !first || k >= legible || this.tasks.size > everything;
-      if (!readable) k = levels.near;
-      to = zoomIdentity.translate(readable ? left + (width - this.laid.width * k) / 2 : 0, top + (height - this.laid.height * k) / 2).scale(k);
+      if (!readable) k = Math.max(comfortable, Math.min(1, width / this.laid.width));
+      const x = left + (width - this.laid.width * k) / 2;
+      to = zoomIdentity.translate(readable ? x : Math.max(0, x), top + (height - this.laid.height * k) / 2).scale(k);
     }
     selection(this.view).call(this.zoomer.transform, to);
     this.whole = true;
