@@ -180,7 +180,7 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"/metrics needs no token", []string{"config", "show", "--metrics-auth", "off", "--metrics-token-file", "token"}},
 		{"no address is bounded", []string{"config", "show", "--connections-per-address", "0", "--requests-per-second", "0", "--trusted-proxies", "10.0.0.0/8"}},
 		{"no output outlives its run", []string{"config", "show", "--retention-output", "60d"}},
-		{"is negative: how long is output kept?", []string{"config", "show", "--retention-output", "-1h"}},
+		{"is no duration", []string{"config", "show", "--retention-output", "-1h"}},
 		{"no dead letter outlives its run", []string{"config", "show", "--retention-dead-letters", "60d"}},
 		{"as long as --retention keeps them", []string{"config", "show", "--retention-generations", "7d"}},
 		{"whose form --log-format says", with("-o", "json")},

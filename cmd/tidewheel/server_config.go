@@ -211,9 +211,6 @@ func (c *ServerConfig) validate() error {
 	if c.Retention < 0 {
 		return usage("--retention: %s is negative: how long is history kept?", c.Retention)
 	}
-	if c.RetentionOutput < 0 {
-		return usage("--retention-output: %s is negative: how long is output kept?", c.RetentionOutput)
-	}
 	if err := c.validateUsed(); err != nil {
 		return err
 	}
