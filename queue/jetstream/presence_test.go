@@ -38,15 +38,18 @@ func TestOnlyExecutorsThatWithdrawLeave(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"before", "later"} {
-		announce(id, time.Minute)
-		announce(id, 0)
-		select {
-		case got := <-left:
-			if got != id {
-				t.Errorf("%q has left, want %q", got, id)
+		for got := ""; got != id; {
+			announce(id, time.Minute)
+			announce(id, 0)
+			select {
+			case got = <-left:
+				if got == "silent" {
+					t.Error("one whose presence has expired is said to have left")
+				}
+			case <-time.After(5 * time.Second): // while there is no connection nothing is reported, and a machine may stand still that long
+			case <-limit.Done():
+				t.Fatalf("that %s has left is not reported", id)
 			}
-		case <-limit.Done():
-			t.Fatalf("that %s has left is not reported", id)
 		}
 	}
 	cancel()

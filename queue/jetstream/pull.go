@@ -159,7 +159,7 @@ func (q *Queue) repair(ctx context.Context, p *puller) {
 		pools := append(plainPools(), p.served()...)
 		making := q.spawn(func() {
 			defer p.making.Store(false)
-			if err := q.ensurePoolConsumers(q.closing, pools); err != nil && q.closing.Err() == nil && !leaderless(err) {
+			if err := q.ensurePoolConsumers(q.closing, pools); err != nil && q.closing.Err() == nil && !forming(err) {
 				q.log.Warn("task consumers cannot be made; trying again", "error", err)
 			}
 		})

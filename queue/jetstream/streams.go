@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +17,8 @@ import (
 // priorityGroup is the one group of every task consumer: its members differ in their priorities.
 const priorityGroup = "executors"
 
-// startPatience is how long a cluster may take to choose its leaders. While it does, it does not answer.
+// startPatience is how long a cluster may take to choose its leaders, and its servers to know each other. While it does, it does not
+// answer, or has no place for a stream.
 const startPatience = 30 * time.Second
 
 // ensureAll makes streams, buckets and consumers, or brings them to this configuration.
@@ -24,22 +26,22 @@ func (q *Queue) ensureAll(ctx context.Context) error {
 	limit := time.Now().Add(startPatience)
 	for try := 0; ; try++ {
 		err := q.ensureOnce(ctx)
-		if err == nil || !leaderless(err) || time.Now().After(limit) || ctx.Err() != nil {
+		if err == nil || !forming(err) || time.Now().After(limit) || ctx.Err() != nil {
 			return err
 		}
-		q.log.Warn("jetstream does not answer; trying again", "error", err)
+		q.log.Warn("jetstream is not ready; trying again", "error", err)
 		if !pause(ctx, backoff(try)) {
 			return err
 		}
 	}
 }
 
-// leaderless reports whether an error is one of a cluster that chooses a leader: silence, or the server's word that it is
-// not available now.
-func leaderless(err error) bool {
+// forming reports whether an error is one of a cluster that chooses a leader, or whose servers do not all know each other: silence, or
+// the server's word that it is not available now, or has too few servers.
+func forming(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
-		return refused.ErrorCode == 10008 || refused.ErrorCode == 10009 // not available, no leader
+		return slices.Contains([]jetstream.ErrorCode{10005, 10008, 10009}, refused.ErrorCode) // no peers, not available, no leader
 	}
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) ||
 		errors.Is(err, nats.ErrConnectionReconnecting)
