@@ -48,8 +48,8 @@ type soakColumn struct {
 
 var soakColumns = []soakColumn{
 	{"runs", whole, 500, 500}, {"waves", whole, 20, 20}, {"slots", whole, 20, 20}, {"letters", whole, 50, 50}, {"effects", whole, 20, 20},
-	{"store MiB", mebibytes, math.Inf(1), 2},                                                  // a file that keeps the size of the most that was in it: its mean says nothing
-	{"log MiB", mebibytes, 2, 8},                                                              // the log is emptied once it has 8 MiB, or where it is longer than the store
+	// A file keeps the size of the most that was in it: its mean says nothing. The log is emptied once it has 8 MiB, or is longer than the store.
+	{"store MiB", mebibytes, math.Inf(1), 2}, {"log MiB", mebibytes, 2, 8},
 	{"nats MiB", mebibytes, 2, 8}, {"S3 MiB", mebibytes, 2, 2}, {"RSS MiB", mebibytes, 8, 32}, // a block of JetStream has 8 MiB
 	{"TASKS", whole, 100, 100}, {"RESULTS", whole, 2000, soakRate * soakResults * soakTrim * 1.5}, // one trim that comes late
 	{"LOCKS", whole, 200, 200},

@@ -231,7 +231,8 @@ func (w *LogWriter) keep(stored *logProgress, work logWork) error {
 	if wanted := work.reply != nil && stored.dirty; !due && !wanted && !work.complete {
 		return nil
 	}
-	if stored.index.Complete = work.complete; work.complete || work.marks != nil {
+	stored.index.Complete = work.complete
+	if work.complete || work.marks != nil {
 		stored.index.Marks = work.marks
 	}
 	data, err := json.Marshal(&stored.index)

@@ -128,7 +128,8 @@ names stays as it is; 0 takes a bound away. Bounds are for an admin of all names
 				settings.Retention.Runs = &kept
 			}
 			if settings == (wire.NamespaceSettings{}) {
-				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored, --max-submits, --retention-age, --retention-runs or --retention-output")
+				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored, --max-submits, " +
+					"--retention-age, --retention-runs or --retention-output")
 			}
 			api, err := c.client()
 			if err != nil {

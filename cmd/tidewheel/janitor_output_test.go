@@ -21,7 +21,8 @@ import (
 // Output and artifacts go by an age of their own: that of the job or DAG, of its namespace, or of the server.
 func TestOutputGoesBeforeItsRun(t *testing.T) {
 	ctx := t.Context()
-	p, err := openPlace(ctx, placeConfig{names: placeNames{"data", "mongodb-uri", "s3"}, data: filepath.Join(t.TempDir(), "data")}, slog.New(slog.DiscardHandler))
+	config := placeConfig{names: placeNames{"data", "mongodb-uri", "s3"}, data: filepath.Join(t.TempDir(), "data")}
+	p, err := openPlace(ctx, config, slog.New(slog.DiscardHandler))
 	must(t, err)
 	t.Cleanup(func() { _ = p.close(context.WithoutCancel(ctx)) })
 	store, _ := p.documents.(store)
@@ -84,7 +85,8 @@ func TestOutputGoesBeforeItsRun(t *testing.T) {
 		{48 * time.Hour, 0, []string{open, "lasting-s1", "running-s1", "server-s1"}},
 		{48 * time.Hour, 24 * time.Hour, []string{open, "lasting-s1", "running-s1"}},
 	} {
-		j := newJanitor(store, p.objects, newStoredBytes(store, testLog(t)), retention{History: 30 * 24 * time.Hour, Output: step.server}, alone, testLog(t), newMetrics())
+		keep := retention{History: 30 * 24 * time.Hour, Output: step.server}
+		j := newJanitor(store, p.objects, newStoredBytes(store, testLog(t)), keep, alone, testLog(t), newMetrics())
 		j.now, j.pause, j.breath = func() time.Time { return ended.Add(step.after) }, 0, noBreath
 		must(t, j.sweepOutput(ctx))
 		slices.Sort(step.stay)

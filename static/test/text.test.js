@@ -42,6 +42,19 @@ test("what is typed into a field at a stretch is one step", () => {
   assert.equal(text.text(), written);
 });
 
+test("what is typed and taken away again is no step", () => {
+  const { text } = make();
+  text.patchAll([{ path: ["labels"], value: { team: "x" } }]);
+  const before = text.text();
+  text.patch(["timeout"], "5");
+  text.patch(["timeout"], undefined);
+  assert.equal(text.text(), before);
+  assert.deepEqual(text.steps, [written, before]);
+  assert.deepEqual(text.past(), { undo: 1, redo: 0 });
+  text.setText(before);
+  assert.deepEqual(text.past(), { undo: 1, redo: 0 });
+});
+
 test("an edit that changes nothing is no step, and a text that cannot be read takes none", () => {
   const { text, heard } = make();
   assert.equal(text.patch(["binary"], "b"), true);

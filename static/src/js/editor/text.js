@@ -29,12 +29,16 @@ export class Text {
     return { undo: this.at, redo: this.steps.length - 1 - this.at };
   }
 
+  // Each step differs from the one before: the editor keeps no others.
   setText(fresh, by = "set") {
+    if (fresh === this.text()) return;
     const now = performance.now();
     const goesOn = by !== "set" && now - this.last < stretch;
     if (!goesOn) this.at++;
-    this.steps.splice(this.at, Infinity, fresh);
-    this.last = by === "set" ? -stretch : now;
+    const back = fresh === this.steps[this.at - 1]; // what was typed is taken away again
+    this.steps.splice(this.at, Infinity, ...(back ? [] : [fresh]));
+    if (back) this.at--;
+    this.last = back || by === "set" ? -stretch : now;
     this.onChange(fresh, by);
   }
 

@@ -22,6 +22,7 @@ import { Minimap } from "./minimap.js";
 import { Steps } from "./steps.js";
 import { element, icon, svg } from "./element.js";
 import { picture } from "./picture.js";
+import { shares } from "./shares.js";
 
 const closest = { least: 0.04, most: 2 };
 const levels = { near: 0.52, middle: 0.26 }; // zoom from which texts, and names alone, can be read
@@ -487,15 +488,4 @@ class Graph {
     cancelAnimationFrame(this.frame);
     this.root.remove();
   }
-}
-
-// shares is a bar of how parts of a whole stand.
-function shares(parts) {
-  const bar = svg("svg", { class: "graph-shares", width: "100%", height: 6, "aria-hidden": "true" });
-  let at = 0;
-  for (const { tone, share } of parts) {
-    bar.append(svg("rect", { class: tone, x: `${(at * 100).toFixed(2)}%`, y: 0, width: `${(share * 100).toFixed(2)}%`, height: 6 }));
-    at += share;
-  }
-  return bar;
 }
