@@ -47,7 +47,7 @@ async function fill(server) {
 const shots = {
   overview: { at: () => "/", ready: (page) => page.getByText("exit 4").first() },
   job: { at: () => "/jobs/harbour-log", ready: (page) => page.getByRole("heading", { name: "Performance" }), height: 1180 },
-  "job-new": { at: () => "/jobs/new?from=lock-pumps", ready: (page) => page.locator("form[data-ready]") },
+  "job-new": { at: () => "/jobs/new?from=lock-pumps", ready: (page) => page.locator("[data-jobform-editor]") },
   run: {
     at: (runs) => `/runs/${runs.bad}`,
     ready: (page) => page.locator(".row.marked"),
